@@ -36,6 +36,14 @@ export function tooLarge(maxBytes: number): ApiError {
   return new ApiError(413, `The body must be at most ${maxBytes} bytes.`)
 }
 
+/** The error 400 for a body in very many pieces, with the least average of their sizes. */
+export function tooManyPieces(bytes: number): ApiError {
+  return new ApiError(
+    400,
+    `The body comes in too many small pieces. Send at least ${bytes} bytes in each on average.`,
+  )
+}
+
 /** The error 503 of a process that accepts no more requests. Another process, or the next one, will. */
 export function shuttingDown(): ApiError {
   return new ApiError(503, 'Shutting down.', { retryAfter: 1 })

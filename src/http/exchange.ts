@@ -13,6 +13,9 @@ import { endHead, hasVersion, headerLines, isLarge, readNoMore, writeHead, write
 /** Status of a request whose client disconnected before the answer. */
 export const CLIENT_CLOSED = 499
 
+/** A client that goes on sending its body in more pieces than this after the answer is disconnected. */
+const MOST_DROPPED_PIECES = 10_000
+
 /**
  * The answer to one {@link IncomingRequest}: the handler is called once the request has arrived, and what it answers is
  * written as the state of the connection allows. It is the handler's {@link Reply}.
@@ -36,8 +39,9 @@ export class Exchange implements Reply, UnreadAnswer {
   #isArriving = true
   /** Ends the answer. It is set between an answer and the end of the body, if the answer comes first. */
   #endAnswer: (() => void) | undefined = undefined
-  /** How many bytes of the body came after such an answer. */
+  /** How many bytes of the body came after such an answer, and in how many pieces. */
   #droppedBytes = 0
+  #droppedPieces = 0
   #answered = false
   #handling = false
   /** How many promises of the handler and of its stream have not settled. */
@@ -103,7 +107,9 @@ export class Exchange implements Reply, UnreadAnswer {
     const end = this.#endAnswer
     if (end === undefined || this.aborted) return
     this.#droppedBytes += chunk.byteLength
-    if (this.#droppedBytes > this.#request.maxBytes) this.#res.close()
+    this.#droppedPieces++
+    if (this.#droppedBytes > this.#request.maxBytes || this.#droppedPieces > MOST_DROPPED_PIECES)
+      this.#res.close()
     else if (isEnd) {
       this.#endAnswer = undefined
       end()

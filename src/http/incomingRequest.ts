@@ -4,7 +4,7 @@ import { authenticateRequest, checkOrigin, keyName, publishableKey } from './aut
 import type { BodyHolder } from './bodyRoom.ts'
 import type { Credentials } from './credentials.ts'
 import { bodyFormat, checkUpload, type BodyFormat, type Endpoint } from './endpoint.ts'
-import { shuttingDown, tooLarge } from './errors.ts'
+import { shuttingDown, tooLarge, tooManyPieces } from './errors.ts'
 import { readHeaders } from './requestHeaders.ts'
 import type { Call, Reply } from './route.ts'
 import type { Shared } from './shared.ts'
@@ -15,6 +15,12 @@ const NO_HEADERS: Readonly<Record<string, string>> = {}
 
 /** The first buffer has room for a usual body, and grows by doubling. */
 const FIRST_BUFFER_BYTES = 4096
+/**
+ * A body in more pieces than this must have some bytes in each on average. uWebSockets.js hands over each chunk by itself,
+ * in about a microsecond, and reads half a megabyte of a connection at a time, which may be 90,000 chunks of a byte.
+ */
+const MANY_PIECES = 10_000
+const LEAST_PIECE_BYTES = 16
 /** A body up to this length that came in one piece is not counted: it is small, or gone when its handler returns. */
 const SMALL_BODY_BYTES = 16 * 1024
 
@@ -56,6 +62,7 @@ export class IncomingRequest implements BodyHolder {
   #isCounted = false
   #buffer: Buffer | undefined = undefined
   #length = 0
+  #pieces = 0
   #heldBytes = 0
 
   constructor(shared: Shared, endpoint: Endpoint, requestId: string, reply: Reply) {
@@ -165,6 +172,7 @@ export class IncomingRequest implements BodyHolder {
     this.#shared.bodies.arriving.add(this)
     res.onData((chunk, isEnd) => {
       this.isWhole = isEnd
+      if (this.#isInPieces(upload.received)) upload.destroy(tooManyPieces(LEAST_PIECE_BYTES))
       upload.receive(chunk, isEnd)
       if (isEnd) this.endArrival()
       passed(chunk, isEnd)
@@ -180,12 +188,13 @@ export class IncomingRequest implements BodyHolder {
    * Collects the body.
    * @param chunk the socket's memory, which is copied
    * @returns the whole body with its last piece
-   * @throws ApiError 413 if it is too long, 503 if all bodies would take too much
+   * @throws ApiError 413 if it is too long, 400 if it comes in too many pieces, 503 if all bodies would take too much
    */
   collect(chunk: ArrayBuffer, isEnd: boolean): Buffer | undefined {
     const { maxBytes } = this
     const length = this.#length + chunk.byteLength
     if (length > maxBytes) throw tooLarge(maxBytes)
+    if (this.#isInPieces(length)) throw tooManyPieces(LEAST_PIECE_BYTES)
     if (this.#buffer === undefined && isEnd) {
       if (chunk.byteLength > SMALL_BODY_BYTES) this.#hold(chunk.byteLength)
       return Buffer.from(chunk)
@@ -201,6 +210,11 @@ export class IncomingRequest implements BodyHolder {
     this.#buffer.set(new Uint8Array(chunk), this.#length)
     this.#length = length
     return isEnd ? this.#buffer.subarray(0, length) : undefined
+  }
+
+  /** Counts a piece of the body. @param bytes how long the body is by now */
+  #isInPieces(bytes: number): boolean {
+    return ++this.#pieces > MANY_PIECES && bytes < this.#pieces * LEAST_PIECE_BYTES
   }
 
   /**

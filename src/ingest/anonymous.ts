@@ -14,6 +14,7 @@ import { newId } from '../runtime/newId.ts'
 import { fetched, Unfetched, Unknown } from '../rules/atlas.ts'
 import { Barred } from '../rules/countries.ts'
 import { circumstancesOf } from '../rules/circumstances.ts'
+import { Probe } from '../geometry/probe.ts'
 import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
 import type { Situation } from '../rules/evaluator.ts'
 import { createEvaluators, evaluate, type Evaluated } from '../rules/evaluators.ts'
@@ -23,7 +24,7 @@ import type { ScopeView } from '../rules/port.ts'
 import { regionsOf } from '../rules/regions.ts'
 import { countryBarred, countryUnknown } from '../runtime/countryErrors.ts'
 import { ApiError } from '../runtime/errors.ts'
-import { Slice } from '../runtime/slices.ts'
+import { ownTurn, Slice } from '../runtime/slices.ts'
 import type { Measurer } from '../spatial/port.ts'
 import { readInTurns } from '../spatial/readInTurns.ts'
 import type { AnonymousStays } from './anonymousStays.ts'
@@ -72,6 +73,7 @@ export async function trackAnonymously(
   const { metadata } = update
   const { knowsRegions, ...known } = stays
   const before = { ...NO_STATE, ...known }
+  if (stays.visits.length + geofencesAt(update, view) >= MANY) await ownTurn()
   const { state, transitions } = await evaluated(before, { update, view, now, metadata }, measurer)
   // They also count as dwelled from now on, because a replay evaluates several updates in a row.
   const visits = state.visits.map((visit) => ({ ...visit, dwelled: true }))
@@ -89,6 +91,16 @@ export async function trackAnonymously(
     transitions: told,
     outlines: outlinesOf(told, view),
   }
+}
+
+/** With so many geofences, an update is not evaluated in the turn in which its request comes. */
+const MANY = 64
+
+/** About how many geofences may contain the location. */
+function geofencesAt({ latitude, longitude }: Update, { index }: ScopeView): number {
+  const slots: number[] = []
+  index.candidates(new Probe().set(latitude, longitude), 0, slots)
+  return slots.length
 }
 
 async function evaluated(

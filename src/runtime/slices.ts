@@ -1,7 +1,15 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { SLICE_MS, TurnQueue } from './turnQueue.ts'
 
-/** How many milliseconds one slice has. A request may work this long before others get a turn. */
-const SLICE_MS = 2
+/** The turns of all slices. A hundred requests that work in slices take as much of a turn as one of them. */
+const turns = new TurnQueue()
+
+/**
+ * Resolves when it is the caller's turn among all who work in slices. For requests that take a millisecond or more, of
+ * which hundreds may come at once.
+ */
+export function ownTurn(): Promise<void> {
+  return turns.next()
+}
 
 /**
  * Cuts the long work of one request into slices (G7): it works for a slice, then everything else that waits gets a
@@ -28,7 +36,7 @@ export class Slice {
 
   /** Resolves when all others have had a turn; the next slice begins then. */
   async next(): Promise<void> {
-    await nextTurn()
+    await turns.next()
     this.#leftMs = SLICE_MS
     this.resume()
   }

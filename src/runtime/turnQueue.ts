@@ -1,8 +1,12 @@
-import { Slice } from './slices.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+/** For how many milliseconds a turn of the event loop is used. A request may work this long before others get a turn. */
+export const SLICE_MS = 2
 
 /**
- * Lets much work of many owners share the turns of the event loop (G7): what one event starts for twenty webhooks would
- * otherwise run in one turn, because all of them wait for the same event.
+ * Lets much work of many owners share the turns of the event loop (G7): what one event starts for twenty webhooks, or a
+ * hundred long requests that work in slices, would otherwise run in one turn, because all of them wait for the same
+ * event.
  *
  * Work begins in the order in which it asked. Each piece of it runs up to where it waits for something; once pieces
  * have taken a slice of time, the next one begins in another turn.
@@ -11,7 +15,7 @@ export class TurnQueue {
   #waiting: (() => void)[] = []
   #isRunning = false
 
-  /** Resolves when it is the caller's turn. */
+  /** Resolves when it is the caller's turn, which is never the present one. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve)
@@ -22,13 +26,17 @@ export class TurnQueue {
   }
 
   async #run(): Promise<void> {
-    const slice = new Slice()
-    await slice.next()
     while (this.#waiting.length > 0) {
+      await nextTurn()
+      let began = performance.now()
+      // What asks from now on gets a later turn.
       const turns = this.#waiting
       this.#waiting = []
       for (const begin of turns) {
-        if (slice.isOver) await slice.next()
+        if (performance.now() - began >= SLICE_MS) {
+          await nextTurn()
+          began = performance.now()
+        }
         begin()
         await microtasksDone()
       }

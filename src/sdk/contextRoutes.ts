@@ -12,7 +12,7 @@ import { Barred } from '../rules/countries.ts'
 import { contextOf, createEvaluators } from '../rules/evaluators.ts'
 import type { RegistryView } from '../rules/port.ts'
 import { ApiError } from '../runtime/errors.ts'
-import { mapInSlices } from '../runtime/slices.ts'
+import { mapInSlices, ownTurn } from '../runtime/slices.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 import { readInTurns } from '../spatial/readInTurns.ts'
 
@@ -92,13 +92,16 @@ export function contextRoutes(registry: RegistryView): Route[] {
   ]
 }
 
+/** With so many geofences, a context is not made in the turn in which its request comes. */
+const MANY = 16
+
 /** Reads the geofences at a point in turns with other requests, because there may be thousands. */
 async function readAround(index: GeofenceIndex, latitude: number, longitude: number): Promise<void> {
   const probe = new Probe().set(latitude, longitude)
   const slots: number[] = []
   index.candidates(probe, 0, slots)
-  await readInTurns(
-    index,
-    slots.filter((slot) => index.distanceAtLeast(slot, probe) <= 0),
-  )
+  const near = slots.filter((slot) => index.distanceAtLeast(slot, probe) <= 0)
+  if (near.length < MANY) return
+  await ownTurn()
+  await readInTurns(index, near)
 }

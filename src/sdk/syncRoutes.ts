@@ -16,7 +16,7 @@ import { GeofenceRecord, geofenceRecord } from '../registry/geofences/geofenceRe
 import { isActiveAt } from '../model/geofence.ts'
 import type { RegistryView, ScopeView } from '../rules/port.ts'
 import { readableBeacons } from '../registry/beacons/readableBeacons.ts'
-import { inSlices, mapInSlices } from '../runtime/slices.ts'
+import { inSlices, mapInSlices, ownTurn } from '../runtime/slices.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 
 /** The largest radius of a region. A client asks again long before its edge. */
@@ -83,6 +83,7 @@ export function syncRoutes(registry: RegistryView): Route[] {
       headers: [DEVICE_TYPE_HEADER],
       handler: async ({ body, credentials, receivedAt, headers }) => {
         const { latitude, longitude } = body
+        await ownTurn()
         const view = registry.scope(credentials!.scope)
         const accept = (geofence: GeofenceProperties) =>
           isMeantFor(geofence, body.userId || undefined) && isActiveAt(geofence, receivedAt)

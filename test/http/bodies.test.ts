@@ -383,3 +383,27 @@ t.test('the bodies of all uploads together are bounded', async (t) => {
   await eventually(() => toy.server.inFlight === 0)
   t.equal(toy.server.heldBytes, 0)
 })
+
+t.test('a body in very many small pieces is refused', async (t) => {
+  const toy = await toyServer(t)
+  const head = 'POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthorization: pk\r\nTransfer-Encoding: chunked\r\n\r\n'
+  const text = JSON.stringify(GOOD)
+  const sent = async (piece: string, count: number) => {
+    const connection = await RawConnection.open(t, toy.port)
+    const chunk = (content: string) => `${content.length.toString(16)}\r\n${content}\r\n`
+    connection.write(head + chunk(piece).repeat(count) + chunk(text) + '0\r\n\r\n')
+    await connection.answers(1)
+    return connection.received
+  }
+  t.match(await sent(' ', 9000), /^HTTP\/1.1 200 /)
+  t.match(await sent(' '.repeat(20), 20_000), /^HTTP\/1.1 200 /, 'pieces of a usual length')
+  const refused = await sent(' ', 10_001)
+  t.match(refused, /^HTTP\/1.1 400 /)
+  t.match(refused, /too many small pieces. Send at least 16 bytes in each/)
+  t.match(refused, /Connection: close/i)
+  const flood = await RawConnection.open(t, toy.port)
+  flood.write(head + '1\r\n \r\n'.repeat(80_000))
+  await flood.end()
+  await eventually(() => toy.server.inFlight === 0)
+  t.equal(toy.server.heldBytes, 0)
+})

@@ -1,0 +1,38 @@
+import t from 'tap'
+import { Slice } from '../../src/runtime/slices.ts'
+
+/** Milliseconds of the clock that slices read. */
+let now = 0
+t.intercept(performance, 'now', { value: () => now })
+
+t.test('many requests that work in slices share the turns, and each gets its own', async (t) => {
+  const REQUESTS = 50
+  let isOver = false
+  let ofTurn = 0
+  let most = 0
+  const count = () => {
+    most = Math.max(most, ofTurn)
+    ofTurn = 0
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const ended: number[] = []
+  const work = async (name: number) => {
+    const slice = new Slice()
+    await slice.next()
+    for (let step = 0; step < 20; step++) {
+      now += 0.5
+      ofTurn += 0.5
+      if (slice.isOver) await slice.next()
+    }
+    ended.push(name)
+  }
+  await Promise.all(Array.from({ length: REQUESTS }, (_, name) => work(name)))
+  isOver = true
+  t.ok(most <= 4, `${most} ms in a turn`)
+  t.strictSame(
+    ended,
+    Array.from({ length: REQUESTS }, (_, name) => name),
+    'none waits longer than another',
+  )
+})
