@@ -1,14 +1,14 @@
 /** Files of packages that the image holds compressed: see install/packData.ts. */
 import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliDecompress, brotliDecompressSync } from 'node:zlib'
+import { packageFolder } from './packageFolder.ts'
 
 /** The ending of a file that is compressed with Brotli. */
 const PACKED = '.br'
 
-const require = createRequire(import.meta.url)
 const unpack = promisify(brotliDecompress)
 
 export function isPacked(path: string): boolean {
@@ -21,16 +21,16 @@ export function packedPath(path: string): string {
 }
 
 /**
- * The path of a file that a package exports, or of its compressed form.
+ * The path of a file of a package, or of its compressed form, also if the package does not export it.
  * @param module the package and the file in it: `us-atlas/states-10m.json`
  * @throws Error if there is neither
  */
 export function packedModule(module: string): string {
-  try {
-    return require.resolve(module)
-  } catch {
-    return require.resolve(module + PACKED)
-  }
+  const [, name, file] = /^((?:@[^/]+\/)?[^/]+)\/(.+)$/.exec(module)!
+  const folder = packageFolder(name!)
+  const path = folder && packedPath(join(folder, file!))
+  if (path === undefined || !existsSync(path)) throw new Error(`${module} is not installed`)
+  return path
 }
 
 /** The contents of a file. That of a compressed one is decompressed in a thread. */

