@@ -6,8 +6,11 @@ import type { Server } from '../kit/server.ts'
 import { CENTER, makeCity, sendAll } from './fleet.ts'
 
 export const DEVICES = 180
-/** The server must accept its own computer as a source of the sync. */
-export const CITY_ENV = { RINGFENCE_SYNC_PRIVATE_ADDRESSES: '127.0.0.0/8' }
+/** The server must accept its own computer as a source of the sync, and as a receiver of webhooks. */
+export const CITY_ENV = {
+  RINGFENCE_SYNC_PRIVATE_ADDRESSES: '127.0.0.0/8',
+  RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8',
+}
 const STORES = [
   'description,type,tag,externalId,coordinates,radius,metadata.region',
   'Store Pocitos,circle,store,pocitos,"[-56.1510, -34.9105]",90,south',

@@ -29,8 +29,9 @@ const FIRST_PAGES: readonly PicturedPage[] = [
 /** A picture is made worse until it is not larger than this. */
 const MOST_BYTES = 60_000
 const QUALITIES = [88, 76, 64, 50, 35]
-/** After it is settled, a map paints its tiles, and the live map gets the updates that are sent meanwhile. */
+/** After a page is settled, its map still paints tiles, and the live map gets the updates that are sent meanwhile. */
 const PAINTED_MS = 2500
+const CALM_MS = 300
 
 buildDashboard()
 // Otherwise tiles wait for it.
@@ -72,7 +73,8 @@ try {
         await page.getByRole('heading').first().waitFor({ state: 'attached' })
         if (name === 'map') await sendAll(server, DEVICES, 60)
         await settled(page)
-        await page.waitForTimeout(PAINTED_MS)
+        const hasMap = (await page.locator('.map').count()) > 0
+        await page.waitForTimeout(hasMap ? PAINTED_MS : CALM_MS)
         await shoot(page, join(folder, `${name}-${suffix}.webp`))
       }
     }
@@ -83,7 +85,7 @@ try {
   const city = await furnish(server)
   await shootAll(city.pages)
   city.close()
-  if (only === '') writeFileSync(join(folder, 'README.md'), gallery(names))
+  writeFileSync(join(folder, 'README.md'), gallery(names))
 } finally {
   await browser.close()
   await server.dispose()
