@@ -26,7 +26,7 @@ const FIRST_PAGES: readonly PicturedPage[] = [
   ['sign-in', '/sign-in'],
   ['welcome', '/test/map?welcome=1'],
 ]
-/** A picture is made worse until it is not larger than this. */
+/** A picture is made worse until it is not larger than this, or as bad as the last of the qualities. */
 const MOST_BYTES = 60_000
 const QUALITIES = [88, 76, 64, 50, 35]
 /** After a page is settled, its map still paints tiles, and the live map gets the updates that are sent meanwhile. */

@@ -88,8 +88,10 @@ function optionsOf(
     cursor: { drag: { x: false, y: false }, points: { size: 6 } },
     legend: { show: series.length > 1 },
     scales: {
-      // A single point has a minute on each side.
-      x: { range: (_, low, high) => (low === high ? [low - 60, high + 60] : [low, high]) },
+      // A single point has a minute on each side. The library would give it a day.
+      x: {
+        range: ({ data: [times] }, low, high) => (times.length === 1 ? [low - 60, low + 60] : [low, high]),
+      },
       y: { range: (_, _low, high) => [0, high > 0 ? high * 1.1 : 1] },
     },
     axes: [
