@@ -72,12 +72,15 @@ export class NatsStream {
   #firstSequence: number
   #lastSequence: number
   readonly #ended = new AbortController()
+  /** How many bytes a message may have, including its headers. */
+  readonly maxMessageBytes: number
 
   private constructor(connection: NatsConnection, manager: JetStreamManager, { state }: StreamInfo) {
     this.#connection = connection
     this.#manager = manager
     this.#firstSequence = state.first_seq
     this.#lastSequence = state.last_seq
+    this.maxMessageBytes = connection.info!.max_payload
     void connection
       .closed()
       .then((cause) => this.#ended.abort(new NatsUnreachable('The connection ended.', { cause })))
@@ -122,11 +125,6 @@ export class NatsStream {
   /** `host:port` of the server. */
   get server(): string {
     return this.#connection.getServer()
-  }
-
-  /** How many bytes a message may have, including its headers. */
-  get maxMessageBytes(): number {
-    return this.#connection.info!.max_payload
   }
 
   /** The stream's last message; undefined if it is no longer there. */

@@ -196,3 +196,28 @@ t.test('an unreadable message does not stop the messages after it', { skip }, as
   t.equal(troubles.length, 1)
   all.end()
 })
+
+t.test('what answers while the connection is lost answers later questions', { skip }, async (t) => {
+  const { server, connection } = await withStreams(t)
+  const calls = new NatsCalls(connection)
+  const answers: ((answer: Uint8Array) => void)[] = []
+  calls.serve('asked', (_question, answer) => answers.push(answer))
+  const asked = calls.askAll('asked', () => {})
+  asked.send(Buffer.from('x'))
+  await until(() => answers.length > 0)
+  await server.kill9()
+  await until(() => connection.info === undefined)
+  t.doesNotThrow(() => answers[0]!(Buffer.from('this answer is lost, and its question is asked again')))
+  await server.start()
+  const heard: Uint8Array[] = []
+  const again = calls.askAll('asked', (answer) => heard.push(answer))
+  await until(() => {
+    again.send(Buffer.from('y'))
+    return answers.length > 1
+  })
+  answers[1]!(Buffer.from('answer'))
+  await until(() => heard.length > 0)
+  t.equal(Buffer.from(heard[0]!).toString(), 'answer')
+  asked.end()
+  again.end()
+})

@@ -17,6 +17,8 @@ export class NatsCalls implements Calls {
   readonly #connection: NatsConnection
   readonly #inboxPrefix: string
   readonly #troubled: (error: Error) => void
+  /** How many bytes of an answer a message may have. Read once: a connection that is being restored does not know it. */
+  readonly #mostBytes: number
   /** The common prefix of the subjects of all answers; undefined before the first question. */
   #inbox: string | undefined
   /** Waiting callers, by the end of their subjects. */
@@ -37,6 +39,7 @@ export class NatsCalls implements Calls {
     this.#connection = connection
     this.#inboxPrefix = inboxPrefix
     this.#troubled = troubled
+    this.#mostBytes = connection.info!.max_payload - HEAD_BYTES
   }
 
   ask(subject: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
@@ -117,7 +120,7 @@ export class NatsCalls implements Calls {
 
   #answer(to: string, answer: Uint8Array): void {
     if (this.#connection.isClosed()) return
-    const most = this.#connection.info!.max_payload - HEAD_BYTES
+    const most = this.#mostBytes
     if (answer.length <= most) return this.#connection.publish(to, answer)
     const id = nuid.next()
     const count = Math.ceil(answer.length / most)
