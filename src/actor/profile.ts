@@ -8,7 +8,7 @@ import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
 import { placesWith } from '../rules/placeStep.ts'
 
 /**
- * The state before the last update, except for what it crossed, and for beacons, fraud and segments, which are from after it.
+ * The state before the last update. What the update crossed, beacons, fraud and segments are those after it.
  * @param settled whether that update left the profile unchanged
  */
 export function stateBefore(profile: Profile, settled: boolean): DeviceState {

@@ -9,8 +9,8 @@ import { type Circumstances } from './circumstances.ts'
  * property test checks this.
  *
  * The zone lies wholly inside or wholly outside every boundary that matters, including those of withheld entries. So
- * it does not depend on `stopped` and `foreground`, and on accuracy only for the reach of buffered entries; but a user
- * beside a place enters it by stopping, if the update is accurate enough, and that ends the zone. It ends
+ * it does not depend on `stopped` and `foreground`, and on accuracy only for the reach of buffered entries. There is one
+ * exception: a user beside a place enters it by stopping, so an accurate update that says `stopped` ends the zone. It also ends
  * when the userId, the address, or the scope's registry or settings change, which the partition compares. There is no
  * zone while the device is in range of a beacon, nor while an entry or exit waits for its delay, because then the
  * device is already across the boundary. The zone is convex in longitude and latitude, so a path within it crosses

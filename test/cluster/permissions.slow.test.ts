@@ -22,6 +22,7 @@ import { until } from '../kit/waiting.ts'
 import { makeCertificates, withoutOpenssl, type Certificates } from '../kit/certificates.ts'
 import { NATS_SERVER, serverBinary, skipWithout } from '../kit/goServers.ts'
 import { freePort, KEYS } from '../kit/server.ts'
+import { MailServer } from '../notify/mailServer.ts'
 
 const skip = (await skipWithout(NATS_SERVER)) || withoutOpenssl()
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
@@ -30,6 +31,11 @@ const REPLICAS = 3
 const USERS = ['operator', 'actors', 'gateway', 'delivery', 'subscriber'] as const
 type User = (typeof USERS)[number]
 const passwordOf = (user: User | 'route') => `p-secret-of-${user}`
+/** Every process finds its disk nearly full, and has somebody to tell. */
+const FULL_DISK = {
+  RINGFENCE_OPERATOR_EMAILS: 'operator@example.com',
+  NODE_OPTIONS: `--import=${new URL('../notify/fullDisk.ts', import.meta.url)}`,
+}
 const ISLAND = { latitude: 40.6892, longitude: -74.0445 }
 
 /** The servers, their ports, and what clients need to connect. */
@@ -134,11 +140,17 @@ const PUBLISHERS: Readonly<Record<string, readonly User[]>> = {
   '$KV.ringfence-registry.webhooks.3.x': ['actors', 'gateway', 'delivery'],
   '$KV.ringfence-registry.hooks.3.x': ['actors', 'gateway', 'delivery'],
   '$KV.ringfence-registry.audit.1.x': ['actors', 'gateway', 'delivery'],
+  '$KV.ringfence-registry.notifications.3.x': ['actors', 'gateway', 'delivery'],
   '$KV.ringfence-hosts.x': ['actors'],
   '$KV.ringfence-partitions.0': ['actors'],
   '$KV.ringfence-leases.delivery': ['delivery'],
   '$KV.ringfence-leases.dates': ['actors', 'delivery'],
   '$KV.ringfence-leases.geofence-sync': ['gateway', 'delivery'],
+  '$KV.ringfence-leases.isochrones': ['gateway', 'delivery'],
+  '$KV.ringfence-leases.sessions': ['gateway', 'delivery'],
+  '$KV.ringfence-leases.audit': ['gateway', 'delivery'],
+  '$KV.ringfence-leases.e-mail': ['gateway', 'delivery'],
+  '$KV.ringfence-leases.quota-notices': ['gateway', 'delivery'],
   '$O.ringfence-snapshots.M.x': ['actors'],
   'usage.202601.1': ['gateway'],
   'ringfence.partition.0': ['actors', 'gateway'],
@@ -242,11 +254,17 @@ t.test('each role can do what it must, and is refused everything else', { skip }
   wrong.start()
   trustless.start()
 
+  const mail = await MailServer.start(t)
   // The processes that start first wait for the one that makes the streams.
   const [gateway, actors, delivery] = await Promise.all(
-    (['gateway', 'actors', 'delivery'] as const).map((role) => ringfence(folder, servers, role)),
+    (['gateway', 'actors', 'delivery'] as const).map((role) =>
+      ringfence(folder, servers, role, { ...mail.env, ...FULL_DISK }),
+    ),
   )
   await begin(gateway!, actors!, delivery!)
+  // Each process tells of its disk, and a gateway sends the e-mail.
+  await until(() => mail.mails.length > 0)
+  t.strictSame(mail.mails[0]!.to, ['operator@example.com'])
   const call = async (method: string, path: string, body?: object) => {
     const answer = await fetch(`${gateway!.options.url}/v1/${path}`, {
       method,
@@ -371,12 +389,12 @@ t.test('each role can do what it must, and is refused everything else', { skip }
     t.notMatch(waiting.output, / at .*\.[jt]s:/, 'no stack')
   }
   for (const member of [gateway!, actors!, delivery!]) {
-    t.notMatch(member.output, /NATS refuses us/, `${member.options.name} needs no more`)
+    t.notMatch(member.output, /NATS denies permission/, `${member.options.name} needs no more`)
     const metrics = await (await fetch(`${member.options.url}/metrics`)).text()
     t.match(metrics, /ringfence_nats_connected 1/)
     t.notMatch(metrics, /p-secret-of/)
     t.equal(await member.end('SIGTERM'), 0)
-    t.notMatch(member.output, /NATS refuses us/, `${member.options.name} needs no more to end`)
+    t.notMatch(member.output, /NATS denies permission/, `${member.options.name} needs no more to end`)
   }
   for (const { output } of members) t.notMatch(output, /p-secret-of/)
 

@@ -5,7 +5,7 @@
  * resolves (the compiler checks that) or is used (knip checks that).
  *
  * 1. A folder imports itself and the folders of its row, types included. No two folders import each other, not even
- * through others: a row names only folders of rows above it. A row names no folder that its folder does not import.
+ * through others: a row names only folders of rows above it. A folder in a row that is never imported is an error.
  * 2. A technology file reaches files, sockets, threads or a database. Only the composition roots, workers, tests and
  * benches import it from outside its folder; everybody else sees its port. A file that imports a technology of
  * runtime/ is itself a technology, in any folder.

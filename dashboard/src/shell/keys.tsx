@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { go, pagePath } from '../router.ts'
 import { shownPages } from '../routes.ts'
 import { CheckField } from '../ui/fields.tsx'
@@ -17,7 +17,7 @@ const areOn = signal(read())
  * the key. None of them destroys anything.
  */
 export function useKeys(openHelp: () => void): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     let goAt = -Infinity
     const pressed = (event: KeyboardEvent) => {
       if (!areOn.value || event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return
@@ -45,9 +45,9 @@ export function useKeys(openHelp: () => void): void {
   }, [])
 }
 
-/** Calls a function when a key of this page is pressed. */
+/** Calls a function when a key of this page is pressed, from the moment at which the page is shown. */
 export function usePageKey(key: string, pressed: () => void): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listener = (event: Event) => {
       if ((event as CustomEvent<string>).detail !== key) return
       event.preventDefault()
