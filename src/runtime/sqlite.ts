@@ -5,7 +5,12 @@
  * Three files are opened where they are used, because nothing here fits them: the lock of the log's folder, the borders
  * that a tool of Valhalla has written, and the files in a backup, which are checked without an upgrade.
  */
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
+
+/** The size of the shared-memory file of a database that has just been opened. */
+const SHARED_MEMORY_BYTES = 32 * 1024
 
 /** How the files of one kind are recognised, and how their tables are created. */
 export interface SqliteFormat {
@@ -68,8 +73,17 @@ export function openSqlite(file: string, format: SqliteFormat, lockWaitMs?: numb
     return database
   } catch (error) {
     database.close()
-    throw error
+    throw isWithoutRoom(error, file)
+      ? new Database.SqliteError(`${error.message}, because the disk is full`, error.code)
+      : error
   }
+}
+
+/** SQLite reports it as an I/O error if the disk has no room for the shared-memory file. */
+function isWithoutRoom(error: unknown, file: string): error is Database.SqliteError {
+  if (!(error instanceof Database.SqliteError) || !error.code.startsWith('SQLITE_IOERR')) return false
+  const { bavail, bsize } = statfsSync(dirname(file))
+  return bavail * bsize < SHARED_MEMORY_BYTES
 }
 
 /** Creates or upgrades the tables. What is not committed is undone when the connection closes. */
