@@ -73,15 +73,15 @@ export function openSqlite(file: string, format: SqliteFormat, lockWaitMs?: numb
     return database
   } catch (error) {
     database.close()
-    throw isWithoutRoom(error, file)
-      ? new Database.SqliteError(`${error.message}, because the disk is full`, error.code)
-      : error
+    if (error instanceof Database.SqliteError && isWithoutRoom(error.code, file))
+      throw new Database.SqliteError(`${error.message}, because the disk is full`, error.code)
+    throw error
   }
 }
 
 /** SQLite reports it as an I/O error if the disk has no room for the shared-memory file. */
-function isWithoutRoom(error: unknown, file: string): error is Database.SqliteError {
-  if (!(error instanceof Database.SqliteError) || !error.code.startsWith('SQLITE_IOERR')) return false
+function isWithoutRoom(code: string, file: string): boolean {
+  if (!code.startsWith('SQLITE_IOERR')) return false
   const { bavail, bsize } = statfsSync(dirname(file))
   return bavail * bsize < SHARED_MEMORY_BYTES
 }

@@ -66,8 +66,8 @@ export function render(drawn: DrawnRequest, target: Pick<Target, 'id'>): Rendere
     bytes: Buffer.concat([Buffer.from(head), framed]),
     isHead: drawn.method === 'HEAD',
     scope,
-    // The audit is that of the project.
-    isOfProject: path.includes('/audit'),
+    // The audit is that of the project, and the map regions of the server are its operator's.
+    isOfProject: path.includes('/audit') || path.includes('/map-regions'),
   }
 }
 

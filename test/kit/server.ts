@@ -185,7 +185,7 @@ export class Server {
     // Removes the settings of the tests, which a server would warn about.
     const without = TEST_SETTINGS.flatMap((name) => ['-u', name])
     const first = preload === undefined ? [] : ['--import', preload.module]
-    const options = `NODE_OPTIONS=${NODE_OPTIONS}`
+    const options = `NODE_OPTIONS=${NODE_OPTIONS} ${this.#options.env?.['NODE_OPTIONS'] ?? ''}`
     const command = [...without, options, process.execPath, ...first, MAIN, ...(this.#options.args ?? [])]
     const child = spawn('env', command, {
       stdio: ['ignore', 'pipe', 'pipe'],
