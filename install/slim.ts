@@ -1,29 +1,22 @@
 /**
  * `npm run slim`: removes from node_modules what only development needs, and what this platform cannot load. `npm
- * install` restores it, because npm reinstalls a package whose hash is missing in node_modules/.package-lock.json,
- * its record of what is installed.
+ * install` restores it, because npm's notes then lack the hashes of the changed packages: see npmNotes.ts.
  */
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { type Notes, PACKAGES, readNotes, writeNotes } from './npmNotes.ts'
 import { isNeeded, type Platform } from './slimRules.ts'
 
-const FOLDER = join(import.meta.dirname, '..', 'node_modules')
-const ROOT = join(FOLDER, '..')
-const NOTES = join(FOLDER, '.package-lock.json')
+const ROOT = join(PACKAGES, '..')
 
-interface Notes {
-  packages: Record<string, { dev?: boolean; version?: string; integrity?: string }>
-}
-
-function main(): void {
+function main(notes: Notes): void {
   if (!buildDashboard()) {
     console.error('The dashboard could not be built. Nothing was removed.')
     process.exitCode = 1
     return
   }
-  const before = sizeOf(FOLDER)
-  const notes = JSON.parse(fs.readFileSync(NOTES, 'utf8')) as Notes
+  const before = sizeOf(PACKAGES)
   const removed = new Map<string, number>()
   const development: string[] = []
   const hostNode = suitableNode(notes.packages['node_modules/node']?.version)
@@ -46,11 +39,10 @@ function main(): void {
       removed.set(name, (removed.get(name) ?? 0) + bytes)
     }
   }
-  removeDeadLinks(join(FOLDER, '.bin'))
-  // Written last, because npm only trusts its record if that is newer than the folders.
-  fs.writeFileSync(NOTES, JSON.stringify(notes, null, 2))
+  removeDeadLinks(join(PACKAGES, '.bin'))
+  writeNotes(notes)
 
-  const after = sizeOf(FOLDER)
+  const after = sizeOf(PACKAGES)
   console.log(`node_modules: ${megabytes(before)} before, ${megabytes(after)} now. Removed:`)
   if (development.length > 0) console.log(`    ${development.length} packages for development`)
   if (hostNode !== undefined)
@@ -63,7 +55,7 @@ function main(): void {
 /** Makes the files of the dashboard, whose packages go. Without these packages it is left as it is. */
 function buildDashboard(): boolean {
   const program = join(ROOT, 'dashboard', 'build.ts')
-  if (!fs.existsSync(program) || !fs.existsSync(join(FOLDER, 'vite', 'package.json'))) return true
+  if (!fs.existsSync(program) || !fs.existsSync(join(PACKAGES, 'vite', 'package.json'))) return true
   return spawnSync(process.execPath, [program], { stdio: ['ignore', 'ignore', 'inherit'] }).status === 0
 }
 
@@ -90,7 +82,7 @@ function slim(
     for (const entry of fs.readdirSync(join(folder, inner), { withFileTypes: true })) {
       const path = inner === '' ? entry.name : `${inner}/${entry.name}`
       const full = join(folder, path)
-      // Packages inside a package have their own entries in the record.
+      // Packages inside a package have their own entries in the notes.
       const isOther = entry.name === 'node_modules' && name !== 'node'
       if (isOther) isEmpty = false
       else if (entry.isDirectory()) {
@@ -151,11 +143,11 @@ function megabytes(bytes: number): string {
 }
 
 const argument = process.argv[2]
+const notes = readNotes()
 if (argument !== undefined) {
   console.error(`slim does not accept the argument "${argument}". Nothing was removed.`)
   process.exitCode = 2
-} else if (fs.existsSync(NOTES)) main()
-else {
+} else if (notes === undefined) {
   console.error('There is no node_modules/.package-lock.json: run `npm install` first.')
   process.exitCode = 1
-}
+} else main(notes)

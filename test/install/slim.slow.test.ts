@@ -116,6 +116,8 @@ t.test(
       })
       t.match(await call('GET', '/v1/geocode/ip?ip=72.229.28.185'), { address: { city: 'New York' } })
     })
+    await npm('install', '--omit=dev', '--prefer-offline', '--no-audit', '--no-fund')
+    t.ok(existsSync(cities) && !existsSync(`${cities}.br`), 'npm install restores the data')
   },
 )
 
