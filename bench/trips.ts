@@ -43,10 +43,17 @@ const { values: options } = parseArgs({
     /** Updates per second of each window; by default half of what the slowest server answers without a pause. */
     rate: { type: 'string' },
     seed: { type: 'string', default: '1' },
-    /** Only this part: `cpu`, `bursts`, `etas` or `memory`. */
+    /** Only these parts, with commas between them; see PARTS. */
     only: { type: 'string' },
   },
 })
+const PARTS = ['cpu', 'etas', 'bursts', 'memory']
+const chosen = options.only?.split(',') ?? PARTS
+const unknown = chosen.find((part) => !PARTS.includes(part))
+if (unknown !== undefined) {
+  console.error(`--only ${JSON.stringify(unknown)}: there are the parts ${PARTS.join(', ')}`)
+  process.exit(2)
+}
 const size = options.smoke
   ? { devices: 2_000, trips: 500, windows: 1, seconds: 1, burst: 100, bursts: 1, drives: 1, idle: 2_000 }
   : {
@@ -86,21 +93,47 @@ interface Row {
   readonly reached: string
 }
 
+interface Report {
+  readonly rows: readonly Row[]
+  readonly notes: readonly string[]
+  readonly details: object
+}
+
 async function main(): Promise<number> {
   const generator = await loadGenerator()
   if (generator.reason !== undefined) done(`Generator in Node, not native: ${generator.reason}`)
-  const wants = (part: string) => options.only === undefined || options.only === part
   const folder = benchFolder('trips')
-  progress(`${thousands(size.devices)} devices drive`)
   const parts = writeTripWorkloads(folder, size.devices, seed, [DRIVERS, PEERS, OTHERS])
-  const found = [
-    wants('cpu') ? await cpuOf(folder, parts, generator) : undefined,
-    wants('bursts') || wants('etas') ? await unpinned(folder, parts, generator, wants) : undefined,
-    wants('memory') ? await memoryOf(generator) : undefined,
-  ].filter((one) => one !== undefined)
+  const failed: string[] = []
+  /** A part that fails does not take the figures of the others with it. */
+  const attempt = async (name: string, measure: () => Promise<Report>): Promise<Report | undefined> => {
+    const began = Date.now()
+    try {
+      const report = await measure()
+      done(`${name}: ${Math.round((Date.now() - began) / 1000)} s`)
+      return report
+    } catch (error) {
+      failed.push(name)
+      done(`${name} failed after ${Math.round((Date.now() - began) / 1000)} s`)
+      console.error(error)
+      return undefined
+    }
+  }
+  const measures: Readonly<Record<string, () => Promise<Report>>> = {
+    cpu: () => cpuOf(folder, parts, generator),
+    etas: () => etasOf(folder),
+    bursts: () => burstsOf(folder, parts, generator),
+    memory: () => memoryOf(generator),
+  }
+  const found: Report[] = []
+  for (const name of PARTS.filter((part) => chosen.includes(part))) {
+    const report = await attempt(name, measures[name]!)
+    if (report !== undefined) found.push(report)
+  }
   const rows = found.flatMap((one) => one.rows)
   console.table(rows)
   for (const { notes } of found) for (const note of notes) console.log(note)
+  if (failed.length > 0) console.log(`Without figures, because they failed: ${failed.join(', ')}.`)
   console.log(
     JSON.stringify({
       bench: 'trips',
@@ -113,24 +146,35 @@ async function main(): Promise<number> {
       geofences: GEOFENCES,
       generator: generator.kind,
       smoke: options.smoke,
-      partial: options.only !== undefined,
+      partial: options.only !== undefined || failed.length > 0,
       ...Object.assign({}, ...found.map(({ details }) => details)),
     }),
   )
+  if (failed.length > 0) return 1
   const missed = rows.some(({ measured, stated }) => measured > Number(stated.slice(2)) * (1 + TOLERANCE))
   return options.strict && !options.smoke && missed ? 1 : 0
 }
 
 /** What an update costs: on a trip, without one, and beside trips. */
 async function cpuOf(folder: string, parts: Parts, generator: Generator) {
+  const running: ServerProcess[] = []
+  try {
+    return await cpuOn(running, folder, parts, generator)
+  } finally {
+    for (const server of running) await server.stop()
+  }
+}
+
+async function cpuOn(running: ServerProcess[], folder: string, parts: Parts, generator: Generator) {
   const start = async (name: string, trips?: { readonly updateSeconds: number }) => {
     const own = join(folder, name)
+    progress(`${name} starts`)
     seedGeofences(own, cityGeofences(seed), () => {})
     await addSample(join(own, 'data'))
     const server = await startRingfence(own)
+    running.push(server)
     if (trips !== undefined) {
       await ask(server.port, 'PATCH', 'settings', { tripUpdateSeconds: trips.updateSeconds })
-      progress(`${thousands(size.trips)} trips for ${name}`)
       await postTrips(server, generator, folder, DRIVERS, seed)
     }
     for (const part of [parts.others, parts.drivers])
@@ -164,7 +208,6 @@ async function cpuOf(folder: string, parts: Parts, generator: Generator) {
   const road = ways.road - waysBefore.road
   const wanted = road + ways.straight - waysBefore.straight
   const shown = await shownRoadShare(withTrips)
-  for (const server of [plain, again, told, untold]) await server.stop()
   return cpuReport(turns, { engine, road, wanted, shown })
 }
 
@@ -255,46 +298,49 @@ async function shownRoadShare(servers: readonly ServerProcess[]): Promise<number
   return sources.filter((source) => source === 'road').length / sources.length
 }
 
-/** A server on all processors, as in production, with its road engine. */
-async function unpinned(
+/** Works with a server on all processors, as in production, whose road engine has opened its tiles. */
+async function onUnpinned<Result>(
   folder: string,
-  parts: Parts,
-  generator: Generator,
-  wants: (part: string) => boolean,
-) {
-  const own = join(folder, 'unpinned')
+  name: string,
+  work: (server: ServerProcess) => Promise<Result>,
+): Promise<Result> {
+  const own = join(folder, name)
+  progress(`${name}: a server on all processors starts`)
   seedGeofences(own, cityGeofences(seed), () => {})
   await addSample(join(own, 'data'))
   const server = await startRingfence(own, { unpinned: true })
-  await ask(server.port, 'PATCH', 'settings', { tripUpdateSeconds: NEVER_SECONDS })
-  // Opens the tiles of the road engine.
-  const etas = await drivenEtas(server, wants('etas') ? size.drives : 1, seed)
-  const burst = wants('bursts') ? await burstsOn(server, folder, parts, generator) : undefined
-  await server.stop()
-  const reports = [wants('etas') ? etaReport(etas) : undefined, burst].filter((one) => one !== undefined)
-  return {
-    rows: reports.flatMap(({ rows }) => rows),
-    notes: reports.flatMap(({ notes }) => notes),
-    details: Object.assign({}, ...reports.map(({ details }) => details)) as object,
+  try {
+    await ask(server.port, 'PATCH', 'settings', { tripUpdateSeconds: NEVER_SECONDS })
+    return await work(server)
+  } finally {
+    await server.stop()
   }
 }
 
-async function burstsOn(server: ServerProcess, folder: string, parts: Parts, generator: Generator) {
+async function etasOf(folder: string) {
+  return etaReport(await onUnpinned(folder, 'etas', (server) => drivenEtas(server, size.drives, seed)))
+}
+
+async function burstsOf(folder: string, parts: Parts, generator: Generator) {
   const part = { name: 'burst', from: size.devices, to: size.devices + size.burst }
   const updates = writeStanding(folder, part, seed)
-  await postTrips(server, generator, folder, part, seed)
-  await new HttpContender('unpinned', server, parts.others, generator).warmUp()
-  const burst = await bursts({
-    folder,
-    server,
-    generator,
-    others: parts.others,
-    rate: BURST_RATE,
-    seconds,
-    part,
-    updates,
-    rounds: size.bursts,
-    seed,
+  const burst = await onUnpinned(folder, 'bursts', async (server) => {
+    // Opens the tiles of the road engine.
+    await drivenEtas(server, 1, seed)
+    await postTrips(server, generator, folder, part, seed)
+    await new HttpContender('bursts', server, parts.others, generator).warmUp()
+    return bursts({
+      folder,
+      server,
+      generator,
+      others: parts.others,
+      rate: BURST_RATE,
+      seconds,
+      part,
+      updates,
+      rounds: size.bursts,
+      seed,
+    })
   })
   const count = thousands(size.burst)
   return {

@@ -51,6 +51,8 @@ export interface Offer {
   /** Updates. */
   readonly count: number
   readonly maxLagMs: number
+  /** How long the next of the last answers may take; see `LoadOptions` of load.ts. */
+  readonly patienceMs?: number
 }
 
 export interface Contender {

@@ -4,7 +4,8 @@
  * Open loop (--rate N): request i is due at start + i / N and its latency counts from then on, whether or not a
  * connection was free at that time; a server that stalls is charged with everything that it kept waiting. A generator
  * that waits for answers before it asks again would leave exactly those requests out (coordinated omission).
- * Closed loop (--rate 0): every free connection sends at once; for warming up.
+ * Closed loop (--rate 0): every free connection sends at once; for warming up. With --patience-ms N it goes on for as
+ * long as answers come, and is given up when none has come for that long; the wait for the last answers, too.
  *
  * Bodies come from a file of records, each `u32 length (little endian), bytes`, and are sent after the text of --head and
  * a Content-Length. The file holds rounds of --group records, walked forward and then backward without end, starting at
@@ -445,7 +446,7 @@ static int wait_events(struct epoll_event *events, int capacity, int64_t timeout
 int main(int argc, char **argv) {
   const char *host = "127.0.0.1", *requests_path = NULL, *head_path = NULL;
   int port = 0;
-  double rate = 0, max_lag_ms = 1000;
+  double rate = 0, max_lag_ms = 1000, patience_ms = 0;
   uint64_t count = 0, offset = 0;
   for (int i = 1; i + 1 < argc; i += 2) {
     const char *name = argv[i], *value = argv[i + 1];
@@ -459,6 +460,7 @@ int main(int argc, char **argv) {
     else if (strcmp(name, "--count") == 0) count = strtoull(value, NULL, 10);
     else if (strcmp(name, "--rate") == 0) rate = atof(value);
     else if (strcmp(name, "--max-lag-ms") == 0) max_lag_ms = atof(value);
+    else if (strcmp(name, "--patience-ms") == 0) patience_ms = atof(value);
     else die("unknown option %s", name);
   }
   if (port <= 0 || requests_path == NULL || head_path == NULL || requests.group == 0 || count == 0)
@@ -497,8 +499,18 @@ int main(int argc, char **argv) {
   uint64_t next = 0;
   int64_t start = now_ns(), end = start, next_progress = start + PROGRESS_NS;
   double interval = rate > 0 ? (double)SECOND / rate : 0;
+  int64_t patience = (int64_t)(patience_ms * 1e6), heard = start;
+  uint64_t answered_then = 0;
   for (;;) {
     int64_t now = now_ns();
+    if (answered != answered_then) {
+      answered_then = answered;
+      heard = now;
+    }
+    if (patience > 0 && rate == 0 && now - heard > patience) {
+      saturated = true;
+      break;
+    }
     uint64_t due = count;
     if (rate > 0) {
       uint64_t scheduled = (uint64_t)((double)(now - start) / interval) + 1;
@@ -530,10 +542,15 @@ int main(int argc, char **argv) {
       next_progress += PROGRESS_NS;
     }
   }
-  give_up = now_ns() + DRAIN_NS;
+  int64_t drain = patience > 0 ? patience : DRAIN_NS;
+  give_up = now_ns() + drain;
   while (busy_count > 0 && now_ns() < give_up) {
     int n = wait_events(events, 512, 10 * 1000000LL);
     for (int i = 0; i < n; i++) on_event(events[i].data.ptr, events[i].events);
+    if (patience > 0 && answered != answered_then) {
+      answered_then = answered;
+      give_up = now_ns() + drain;
+    }
   }
   end = now_ns();
 

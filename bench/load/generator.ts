@@ -20,6 +20,7 @@ const { values: options } = parseArgs({
     count: { type: 'string' },
     rate: { type: 'string', default: '0' },
     'max-lag-ms': { type: 'string', default: '1000' },
+    'patience-ms': { type: 'string', default: '0' },
   },
 })
 if (!options.port || !options.requests || !options.head || !options.group || !options.count)
@@ -30,6 +31,7 @@ const connectionCount = Number(options.connections)
 const count = Number(options.count)
 const rate = Number(options.rate)
 const maxLagMs = Number(options['max-lag-ms'])
+const patienceMs = Number(options['patience-ms'])
 const RETRY_MS = 50
 const DRAIN_MS = 5000
 const PROGRESS_MS = 500
@@ -194,6 +196,15 @@ async function until(condition: () => boolean, timeoutMs: number): Promise<void>
   while (!condition() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
+/** Waits, but no longer than until no answer has come for this long. */
+async function whileAnswered(condition: () => boolean, patience: number): Promise<void> {
+  let answered: number
+  do {
+    answered = latencies.length
+    await until(() => condition() || latencies.length > answered, patience)
+  } while (!condition() && latencies.length > answered)
+}
+
 function quantile(sorted: readonly number[], q: number): number {
   return Number((sorted[Math.min(sorted.length - 1, Math.ceil(q * sorted.length) - 1)] ?? 0).toFixed(3))
 }
@@ -209,8 +220,13 @@ const reports = setInterval(
   PROGRESS_MS,
 )
 pump()
-await until(() => !sending, Infinity)
-await until(() => busy === 0, DRAIN_MS)
+await whileAnswered(() => !sending, rate === 0 && patienceMs > 0 ? patienceMs : Infinity)
+if (sending) {
+  saturated = true
+  sending = false
+}
+if (patienceMs > 0) await whileAnswered(() => busy === 0, patienceMs)
+else await until(() => busy === 0, DRAIN_MS)
 clearInterval(ticks)
 clearInterval(reports)
 const seconds = (performance.now() - startedAt) / 1000

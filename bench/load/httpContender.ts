@@ -9,6 +9,8 @@ import type { Workload } from './workload.ts'
 export const CONNECTIONS = 256
 /** If the generator uses more than this share of its processor, it cannot keep to a schedule. */
 const GENERATOR_SHARE = 0.95
+/** A warm-up may be slow, but if nothing was answered for this long, it does not go on. */
+export const WARM_UP_PATIENCE_MS = 60_000
 
 /** A server, with its position in the endless walk through the request file. */
 export class HttpContender implements Contender {
@@ -33,10 +35,10 @@ export class HttpContender implements Contender {
     return { ...result, generatorWasLimit: result.cpuSeconds / result.seconds > GENERATOR_SHARE }
   }
 
-  /** Sends one round, so that every device exists and the code is compiled. */
+  /** Sends one round, so that every device exists and the code is compiled. It takes as long as answers come. */
   async warmUp(): Promise<void> {
     const { devices } = this.#workload
-    const load = { rate: 0, count: devices, maxLagMs: 1000 }
+    const load = { rate: 0, count: devices, maxLagMs: 1000, patienceMs: WARM_UP_PATIENCE_MS }
     const result = await this.#send(load, (count) =>
       progress(`${this.name} warms up: ${thousands(count)} of ${thousands(devices)} devices`),
     )

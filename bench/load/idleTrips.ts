@@ -36,22 +36,28 @@ export async function idleTripBytes(
   seedGeofences(folder, cityGeofences(seed), () => {})
   const session = async (work: (server: ServerProcess) => Promise<void>) => {
     const server = await startRingfence(folder, { env: SNAPSHOTS_AT_ONCE })
-    await work(server)
-    await server.stop()
+    try {
+      await work(server)
+    } finally {
+      await server.stop()
+    }
   }
   const onTrips = (to: number) =>
     session(async (server) => {
       await postTrips(server, generator, folder, { ...all, to }, seed)
       await new HttpContender('idle', server, standing, generator).warmUp()
+      progress(`${to} trips come to rest, for ${restMs / 1000} s`)
       await sleep(restMs)
       // Others move, so that snapshots are written again.
       await new HttpContender('spare', server, spare, generator).warmUp()
+      progress('snapshots are written')
       await snapshotsWritten(join(folder, 'data'))
     })
   const resident = async () => {
     const bytes: number[] = []
     for (let n = 0; n < STARTS; n++)
       await session(async (server) => {
+        progress(`start ${n + 1} of ${STARTS}`)
         await sleep(settleMs)
         bytes.push(server.rssBytes())
       })

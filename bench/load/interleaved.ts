@@ -6,6 +6,8 @@ import { requireClean, type Contender } from './contest.ts'
 const OFFERED_SHARE = 0.5
 /** On a machine that others use, a server may fall behind for seconds; its cost is the same. */
 const MAX_LAG_MS = 20_000
+/** The same for the last answers of a window. */
+const PATIENCE_MS = 20_000
 
 export interface InterleavedOptions {
   readonly rounds: number
@@ -64,7 +66,9 @@ async function slowest(
 ): Promise<number> {
   const answered: number[] = []
   for (const contender of contenders) {
-    const window = await contender.offer({ rate: 0, count: closedCount, maxLagMs: MAX_LAG_MS })
+    progress(`${contender.name} without a pause`)
+    const load = { rate: 0, count: closedCount, maxLagMs: MAX_LAG_MS, patienceMs: PATIENCE_MS }
+    const window = await contender.offer(load)
     requireClean(contender, window)
     answered.push(window.perSecond)
   }
@@ -74,7 +78,9 @@ async function slowest(
 /** CPU per update in one window. */
 async function cpuMicros(contender: Contender, rate: number, seconds: number): Promise<number> {
   const before = contender.server.cpuSeconds()
-  const window = await contender.offer({ rate, count: Math.ceil(rate * seconds), maxLagMs: MAX_LAG_MS })
+  const count = Math.ceil(rate * seconds)
+  const load = { rate, count, maxLagMs: MAX_LAG_MS, patienceMs: PATIENCE_MS }
+  const window = await contender.offer(load)
   const cpu = contender.server.cpuSeconds() - before
   requireClean(contender, window)
   return (cpu / window.ok) * 1e6

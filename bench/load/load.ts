@@ -16,7 +16,10 @@ export interface LoadResult {
   readonly unanswered: number
   /** Requests that were not sent because the run was given up. */
   readonly unsent: number
-  /** The schedule was more than `maxLagMs` ahead of the server, so the run was given up. */
+  /**
+   * The run was given up, because the schedule was more than `maxLagMs` ahead of the server, or because no answer came
+   * for `patienceMs`.
+   */
   readonly saturated: boolean
   readonly seconds: number
   /** Answers per second. */
@@ -49,6 +52,11 @@ export interface LoadOptions {
   /** Requests per second; 0: as fast as the connections answer. */
   readonly rate: number
   readonly maxLagMs?: number
+  /**
+   * Without a rate, the run goes on for as long as answers come, however slowly, and is given up if none comes for this
+   * long. By default it is never given up, but the last answers have 5 s.
+   */
+  readonly patienceMs?: number
 }
 
 export interface Generator {
@@ -119,6 +127,7 @@ async function run(
       .concat(['--head', options.head])
       .concat(['--group', options.group, '--offset', options.offset, '--count', options.count])
       .concat(['--rate', options.rate, '--max-lag-ms', options.maxLagMs ?? 1000])
+      .concat(['--patience-ms', options.patienceMs ?? 0])
       .map(String),
     { stdio: ['ignore', 'pipe', 'pipe'] },
   )

@@ -2,7 +2,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { seededRandom, type City } from '../../src/simulation/streets.ts'
-import { CONNECTIONS } from './httpContender.ts'
+import { thousands } from '../figures.ts'
+import { progress } from '../progress.ts'
+import { CONNECTIONS, WARM_UP_PATIENCE_MS } from './httpContender.ts'
 import type { Generator, LoadResult } from './load.ts'
 import { BENCH_KEYS, type ServerProcess } from './servers.ts'
 import { drawGeofences, Fleet, RecordFile, regionOf, type Workload } from './workload.ts'
@@ -10,7 +12,6 @@ import { drawGeofences, Fleet, RecordFile, regionOf, type Workload } from './wor
 /** Geofences of the city, as dense as in the other benches. */
 export const GEOFENCES = 2_800
 const ROUNDS = 6
-const MAX_LAG_MS = 60_000
 
 /** The built-up part of the sample city. */
 export const TRIP_CITY: City = { ...regionOf(GEOFENCES), latitude: -34.915, longitude: -56.22 }
@@ -41,6 +42,7 @@ export function writeTripWorkloads<Name extends string>(
   // Their order differs from round to round, so a device is known by its id.
   const numbers = new Map<unknown, number>()
   for (let round = 0; round < ROUNDS; round++) {
+    progress(`${thousands(devices)} devices drive, ${round + 1} of ${ROUNDS} rounds`)
     for (const update of fleet.round()) {
       const number = numbers.get(update['deviceId']) ?? numbers.size
       numbers.set(update['deviceId'], number)
@@ -108,7 +110,10 @@ export async function postTrips(
   file.close()
   const count = to - from
   const load = { port, connections: CONNECTIONS, requests, head, group: count, offset: 0, count, rate: 0 }
-  requireAll(`the trips of ${name}`, await generator.run({ ...load, maxLagMs: MAX_LAG_MS }))
+  const result = await generator.run({ ...load, patienceMs: WARM_UP_PATIENCE_MS }, (answered) =>
+    progress(`${thousands(answered)} of ${thousands(count)} trips of ${name}`),
+  )
+  requireAll(`the trips of ${name}`, result)
 }
 
 /** @throws if a request was refused or lost */

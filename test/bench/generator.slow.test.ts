@@ -189,6 +189,30 @@ for (const [name, run] of Object.entries(await generators())) {
     const gone = await run([...args, '--count', '1000', '--rate', '10000', '--max-lag-ms', '50'])
     t.ok(gone.saturated && gone.unsent > 0, 'a schedule that cannot be kept is given up')
   })
+
+  t.test(`${name}: with patience, a run lasts as long as answers come`, async (t) => {
+    let left = 0
+    const { port } = await startServer(t, (socket) => {
+      if (left-- > 0) setTimeout(() => socket.write(OK), 700)
+    })
+    const files = records(t, ['x'])
+    const send = (connections: number, count: number) =>
+      run(
+        `--port ${port} --connections ${connections} --count ${count} --patience-ms 3000 --group 1 --requests ${files.requests} --head ${files.head}`.split(
+          ' ',
+        ),
+      )
+    left = 6
+    const slow = await send(1, 6)
+    t.same([slow.ok, slow.unsent, slow.unanswered, slow.saturated], [6, 0, 0, false])
+    t.ok(slow.seconds > 4, 'longer than its patience')
+    left = 1
+    const silent = await send(1, 5)
+    t.same([silent.ok, silent.unsent, silent.unanswered, silent.saturated], [1, 3, 1, true])
+    left = 2
+    const last = await send(3, 3)
+    t.same([last.ok, last.unsent, last.unanswered, last.saturated], [2, 0, 1, false])
+  })
 }
 
 t.test('the workload is the same for the same seed', async (t) => {
