@@ -16,6 +16,7 @@ import { makeWorld, shareWorld } from '../test/kit/world.ts'
 import { rounded } from './figures.ts'
 import { benchFolder } from './folder.ts'
 import { regionsPerSecond } from './live/atlasSpeed.ts'
+import { EVERYTHING } from './live/everything.ts'
 import { montevideo, queens, type MappedCity } from './live/cities.ts'
 import { requireClean, type Contender } from './load/contest.ts'
 import { HttpContender } from './load/httpContender.ts'
@@ -73,20 +74,6 @@ const SENT_ROUNDS = 6
 const WARM_UP_ROUNDS = 4
 const WARM_UP_LAG_MS = 60_000
 
-const EVERYTHING = {
-  regions: true,
-  places: true,
-  nearbyPlaceChains: ['mcdonalds', 'burger-king', 'subway'],
-  fraud: { enabled: true, blocked: ['stolen-phone'], bypassed: ['203.0.113.0/24'] },
-  segments: [
-    { description: 'In a café', externalId: 'cafe', rule: { category: 'cafe' } },
-    {
-      description: 'Regulars',
-      externalId: 'regulars',
-      rule: { event: { type: 'user.entered_place', category: 'food-beverage', atLeast: 3 } },
-    },
-  ],
-}
 const NOTHING = {
   regions: false,
   places: false,

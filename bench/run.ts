@@ -22,6 +22,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   import: 'import.ts',
   sync: 'sync.ts',
   step: 'micro/step.ts',
+  world: 'micro/world.ts',
   index: 'micro/index.ts',
   geometry: 'micro/geometry.ts',
   commit: 'micro/commit.ts',

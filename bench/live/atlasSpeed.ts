@@ -35,7 +35,7 @@ export async function regionsPerSecond(
   return Math.round(count / (least / 1000))
 }
 
-function atlasOf(regions: readonly CellRegionFile[]): CellAtlas {
+export function atlasOf(regions: readonly CellRegionFile[]): CellAtlas {
   const thread = new CellThread(
     (file) => new PlaceDatabase(file),
     (file) => new WorldDatabase(file),

@@ -1,6 +1,8 @@
+import { evaluatedAccuracy } from '../geometry/confidence.ts'
 import type { ScopeId } from '../model/scope.ts'
+import type { Update } from '../model/update.ts'
 import { CandidateCache } from '../rules/candidateCache.ts'
-import { movedMeters, zoneCosine, type SafeZone, type ZoneLimits } from '../rules/safeZone.ts'
+import { ZONE_KINDS, type SafeZone, type ZoneLimits, type ZonesLeft } from '../rules/safeZone.ts'
 
 /**
  * The numbers of the user records of one partition: 128 bytes a row, side by side.
@@ -35,12 +37,14 @@ const NEXT_ALLOWED_AT = 13
 const FLAGS = 28
 const SCOPE = 29
 
-/** The numbers of a zone of the world. The first two are its point. */
-const WORLD_NUMBERS = 6
-const WORLD_RADIUS = 2
-const WORLD_UNTIL = 3
-const WORLD_UNTIL_RECEIVED = 4
-const WORLD_ACCURACY = 5
+/** The numbers of each kind of zone, as those of the device's zone. */
+const KIND_NUMBERS = 4
+const KIND_UNTIL = 1
+const KIND_UNTIL_RECEIVED = 2
+const KIND_ACCURACY = 3
+const KINDS_NUMBERS = ZONE_KINDS * KIND_NUMBERS
+
+const NOTHING_LEFT: ZonesLeft = Array.from({ length: ZONE_KINDS }, () => undefined)
 
 /** The chains that contain a row, each identified by the word that holds the next row. */
 export const OF_DEVICE = 30
@@ -63,10 +67,10 @@ export class DeviceColumns {
    */
   readonly candidateCache = new CandidateCache(FIRST_CAPACITY)
   /**
-   * The zones of the world (see `Evaluator.isOfWorld`). They are separate, because an update within its zone does not read
-   * them, and empty until something of the world is turned on.
+   * The zones by kind (see `ZONE` of safeZone.ts). They are separate, because an update within its zone does not read them, and
+   * empty until something besides geofences and beacons is turned on.
    */
-  #worldZones = new Float64Array()
+  #kindZones = new Float64Array()
 
   /** How many rows fit into the allocated memory. */
   protected get capacity(): number {
@@ -172,8 +176,7 @@ export class DeviceColumns {
 
   /** Whether the zone is valid only for a device that neither stopped nor is in the foreground. */
   isZoneOnlyMoving(row: number): boolean {
-    const accuracy = this.#cells[(row << CELLS) + ZONE_ACCURACY]!
-    return accuracy < 0 || Object.is(accuracy, -0)
+    return isNegative(this.#cells[(row << CELLS) + ZONE_ACCURACY]!)
   }
 
   zoneLatitude(row: number): number {
@@ -212,48 +215,61 @@ export class DeviceColumns {
 
   endZone(row: number): void {
     this.#cells[(row << CELLS) + ZONE_RADIUS] = 0
-    this.endWorldZone(row)
+    this.#endKindZones(row)
   }
 
-  endWorldZone(row: number): void {
-    const radius = row * WORLD_NUMBERS + WORLD_RADIUS
-    if (radius < this.#worldZones.length) this.#worldZones[radius] = 0
+  #endKindZones(row: number): void {
+    const at = row * KINDS_NUMBERS
+    if (at < this.#kindZones.length) this.#kindZones.fill(0, at, at + KINDS_NUMBERS)
   }
 
-  /** Stores the zone of the world around a point. */
-  setWorldZone(row: number, latitude: number, longitude: number, zone: SafeZone): void {
-    const at = row * WORLD_NUMBERS
-    if (at >= this.#worldZones.length) {
-      const zones = new Float64Array(this.capacity * WORLD_NUMBERS)
-      zones.set(this.#worldZones)
-      this.#worldZones = zones
+  /**
+   * Stores the zones by kind, around the point of the device's zone.
+   * @param zones undefined if there are none
+   */
+  setKindZones(row: number, zones: readonly SafeZone[] | undefined): void {
+    if (zones === undefined) return this.#endKindZones(row)
+    let at = row * KINDS_NUMBERS
+    if (at >= this.#kindZones.length) {
+      const larger = new Float64Array(this.capacity * KINDS_NUMBERS)
+      larger.set(this.#kindZones)
+      this.#kindZones = larger
     }
-    const zones = this.#worldZones
-    zones[at] = latitude
-    zones[at + 1] = longitude
-    zones[at + WORLD_RADIUS] = zone.radiusMeters
-    zones[at + WORLD_UNTIL] = zone.until
-    zones[at + WORLD_UNTIL_RECEIVED] = zone.untilReceived
-    zones[at + WORLD_ACCURACY] = zone.onlyMoving ? -zone.accuracy : zone.accuracy
+    const cells = this.#kindZones
+    for (const { radiusMeters, until, untilReceived, accuracy, onlyMoving } of zones) {
+      cells[at] = radiusMeters
+      cells[at + KIND_UNTIL] = until
+      cells[at + KIND_UNTIL_RECEIVED] = untilReceived
+      cells[at + KIND_ACCURACY] = onlyMoving ? -accuracy : accuracy
+      at += KIND_NUMBERS
+    }
   }
 
-  /** What is left of the zone of the world at a point; undefined if there is nothing. */
-  worldLimits(row: number, latitude: number, longitude: number): ZoneLimits | undefined {
-    const zones = this.#worldZones
-    const at = row * WORLD_NUMBERS
-    if (at >= zones.length || zones[at + WORLD_RADIUS] === 0) return undefined
-    const from = zones[at]!
-    const moved = movedMeters(from, zones[at + 1]!, zoneCosine(from), latitude, longitude)
-    const meters = zones[at + WORLD_RADIUS]! - moved
-    if (meters <= 0) return undefined
-    const accuracy = zones[at + WORLD_ACCURACY]!
-    return {
-      meters,
-      until: zones[at + WORLD_UNTIL]!,
-      untilReceived: zones[at + WORLD_UNTIL_RECEIVED]!,
-      accuracy: Math.abs(accuracy),
-      onlyMoving: accuracy < 0 || Object.is(accuracy, -0),
+  /**
+   * What is left of the zones by kind; undefined if nothing is left of any.
+   * @param moved the distance from the point of the device's zone in metres
+   * @param time the time t of the update
+   */
+  zonesLeft(row: number, moved: number, time: number, update: Update): ZonesLeft | undefined {
+    const cells = this.#kindZones
+    let at = row * KINDS_NUMBERS
+    if (at >= cells.length) return undefined
+    const { receivedAt, stopped, foreground } = update
+    const accuracy = evaluatedAccuracy(update.accuracy)
+    let left: (ZoneLimits | undefined)[] | undefined
+    for (let kind = 0; kind < ZONE_KINDS; kind++, at += KIND_NUMBERS) {
+      const meters = cells[at]! - moved
+      if (meters <= 0) continue
+      const until = cells[at + KIND_UNTIL]!
+      const untilReceived = cells[at + KIND_UNTIL_RECEIVED]!
+      const worst = cells[at + KIND_ACCURACY]!
+      const onlyMoving = isNegative(worst)
+      if (time > until || receivedAt >= untilReceived || accuracy > Math.abs(worst)) continue
+      if (onlyMoving && (stopped || foreground)) continue
+      left ??= NOTHING_LEFT.slice()
+      left[kind] = { meters, until, untilReceived, accuracy: Math.abs(worst), onlyMoving }
     }
+    return left
   }
 
   /** Server time from which the rate limit admits the device's next update. */
@@ -307,4 +323,8 @@ export class DeviceColumns {
     this.#sequences = sequences
     this.candidateCache.resize(capacity)
   }
+}
+
+function isNegative(value: number): boolean {
+  return value < 0 || Object.is(value, -0)
 }

@@ -43,7 +43,7 @@ import {
 import { headUntil, userHead, userJson, userParts, userTail } from './userRecord.ts'
 import { Barred } from '../rules/countries.ts'
 import { maySuspect } from '../rules/fraud.ts'
-import { movedMeters, zoneCosine, type SafeZone, type ZoneLimits } from '../rules/safeZone.ts'
+import { movedMeters, ZONE, zoneCosine, type SafeZone, type ZonesLeft } from '../rules/safeZone.ts'
 
 /**
  * The device actors of one partition: applies updates one at a time, in two tiers.
@@ -68,6 +68,7 @@ const MAX_HEAD_CHARACTERS = 16 * 1024
 
 const NO_EVENTS: readonly string[] = []
 const NO_TRANSITIONS: readonly Transition[] = []
+const NO_BEACONS: NonNullable<Update['beacons']> = []
 
 export class Partition {
   readonly number: number
@@ -233,8 +234,8 @@ export class Partition {
       this.#write(row, update, writer)
     } else {
       if (row < 0) at = table.allocate(update.receivedAt)
-      const worldLimits = row < 0 ? undefined : this.#worldLimits(row, update, view, time, repeats)
-      const made = this.#evaluate(at, update, view, time, writer, worldLimits, measuring, prepared)
+      const left = row < 0 ? undefined : this.#zonesLeft(row, update, view, time, repeats)
+      const made = this.#evaluate(at, update, view, time, writer, left, measuring, prepared)
       if (typeof made === 'symbol' || made instanceof Unready || made instanceof Unwritten) {
         if (row < 0) table.giveBack(at, update.receivedAt)
         return made
@@ -378,22 +379,23 @@ export class Partition {
     return fraud.enabled && maySuspect(update, fraud, table.latitude(row), table.longitude(row), cosine)
   }
 
-  /** What is left of the zone of the world for an update that has left its device's zone; undefined if nothing is. */
-  #worldLimits(
+  /** What is left of the zones by kind for an update that has left its device's zone; undefined if nothing is. */
+  #zonesLeft(
     row: number,
     update: Update,
     view: ScopeView,
     time: number,
     repeats: boolean,
-  ): ZoneLimits | undefined {
+  ): ZonesLeft | undefined {
     const { table } = this
-    const limits = table.worldLimits(row, update.latitude, update.longitude)
-    if (limits === undefined || table.zoneRevision(row) !== view.revision) return undefined
-    if (time > limits.until || update.receivedAt >= limits.untilReceived) return undefined
-    if (evaluatedAccuracy(update.accuracy) > limits.accuracy!) return undefined
-    if ((update.stopped || update.foreground) && limits.onlyMoving === true) return undefined
-    if (this.#mayBeSuspect(row, update, view, zoneCosine(table.latitude(row)))) return undefined
-    return repeats || saysNothingNew(table.activeProfile(row), update) ? limits : undefined
+    if (table.zoneRevision(row) !== view.revision) return undefined
+    const cosine = table.zoneCosine(row)
+    const { latitude, longitude, beacons = NO_BEACONS } = update
+    const moved = movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude)
+    const left = table.zonesLeft(row, moved, time, update)
+    if (left === undefined || this.#mayBeSuspect(row, update, view, cosine)) return undefined
+    if (!repeats && !saysNothingNew(table.activeProfile(row), update)) return undefined
+    return beacons.length === 0 ? left : left.with(ZONE.geofences, undefined)
   }
 
   /**
@@ -413,7 +415,7 @@ export class Partition {
     view: ScopeView,
     time: number,
     writer: FrameWriter,
-    worldLimits: ZoneLimits | undefined,
+    left: ZonesLeft | undefined,
     measuring: Measured | 'elsewhere' | undefined,
     prepared: Prepared,
   ): readonly string[] | Exclude<Refusal, typeof RATE_LIMITED> {
@@ -423,12 +425,13 @@ export class Partition {
     const rows = before === undefined ? undefined : table
     const metadata = update.metadata ?? before?.metadata
     const reading = doneBefore(prepared.isRead)
-    const situation = { update, view, now, metadata, rows, row, measuring, reading, worldLimits }
+    const situation = { update, view, now, metadata, rows, row, measuring, reading, left }
     const evaluated = evaluate(this.evaluators, before ?? NO_STATE, situation)
-    for (const { meetings = 0 } of this.evaluators) this.meetings += meetings
+    for (const { zone, meetings = 0 } of this.evaluators)
+      if (left?.[zone] === undefined) this.meetings += meetings
     if (evaluated instanceof Barred) return evaluated.isCertain ? COUNTRY_BARRED : COUNTRY_UNKNOWN
     if (evaluated instanceof Unready) return evaluated
-    const { state, zone, worldZone, transitions } = evaluated
+    const { state, zone, zones, transitions } = evaluated
     this.#transitions = transitions
     const { first } = state.places
     let change = before === undefined ? 'more' : profileChange(before, update, state)
@@ -448,9 +451,9 @@ export class Partition {
     else if (change === 'first') table.setFirst(row, first)
     this.#move(row, update, view.settings, time, change === 'nothing')
     this.#setZone(row, update, zone, view)
-    if (worldZone !== undefined) table.setWorldZone(row, update.latitude, update.longitude, worldZone)
-    else if (worldLimits === undefined) table.endWorldZone(row)
-    for (const evaluator of this.evaluators) evaluator.remember?.(table, row, state)
+    table.setKindZones(row, zones)
+    for (const evaluator of this.evaluators)
+      if (left?.[evaluator.zone] === undefined) evaluator.remember?.(table, row, state)
     if (change === 'nothing') this.#write(row, update, writer)
     else {
       if (change === 'more') writeWhole(writer, table, row, packProfile(profile))

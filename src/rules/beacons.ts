@@ -7,7 +7,7 @@ import type { Update } from '../model/update.ts'
 import type { BeaconDirectory } from '../spatial/port.ts'
 import type { DeviceState } from './deviceState.ts'
 import type { Evaluator, Situation, Step } from './evaluator.ts'
-import { NOWHERE_SAFE, NO_LIMITS, type ZoneLimits } from './safeZone.ts'
+import { NOWHERE_SAFE, NO_LIMITS, ZONE, type ZoneLimits } from './safeZone.ts'
 
 /** A device that does not report beacons has left one when it is farther away than this plus its accuracy. */
 const RANGE_METERS = 100
@@ -69,7 +69,7 @@ export function stepBeacons(
  */
 export class BeaconEvaluator implements Evaluator<BeaconDirectory> {
   readonly rank = 4
-  readonly isOfWorld = false
+  readonly zone = ZONE.geofences
 
   facts({ beacons }: DeviceState, { update, view }: Situation): BeaconDirectory | undefined {
     const isConcerned = beacons.length > 0 || (update.beacons !== undefined && update.beacons.length > 0)

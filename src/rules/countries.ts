@@ -4,7 +4,7 @@ import { Unfetched, Unknown, type RegionsHere } from './atlas.ts'
 import type { DeviceState } from './deviceState.ts'
 import type { Context, Evaluator, Situation, Spot, Step } from './evaluator.ts'
 import type { ScopeView } from './port.ts'
-import { NO_LIMITS, type ZoneLimits } from './safeZone.ts'
+import { NO_LIMITS, ZONE, type ZoneLimits } from './safeZone.ts'
 import { Unready } from './unready.ts'
 
 /**
@@ -31,7 +31,7 @@ const NOTHING: Step = { transitions: [] }
  */
 export class CountryEvaluator implements Evaluator<RegionsHere> {
   readonly rank = 0
-  readonly isOfWorld = true
+  readonly zone = ZONE.regions
 
   facts(_before: DeviceState, { update, view, now }: Situation): RegionsHere | Unready | undefined {
     return isOpen(now.settings) ? undefined : admit(view, now.settings, update.latitude, update.longitude)

@@ -10,7 +10,7 @@ import type { Barred } from './countries.ts'
 import type { DeviceState } from './deviceState.ts'
 import type { Measured } from './measured.ts'
 import type { DeviceRows, ScopeView } from './port.ts'
-import type { ZoneLimits } from './safeZone.ts'
+import type { ZoneKind, ZoneLimits, ZonesLeft } from './safeZone.ts'
 import type { Unready } from './unready.ts'
 
 /** One update, as every evaluator sees it. */
@@ -30,11 +30,8 @@ export interface Situation {
   readonly measuring?: Measured | 'elsewhere' | undefined
   /** With `before`, {@link Unread} may be returned if there are many geofences to unpack. */
   readonly reading?: 'before' | undefined
-  /**
-   * What is left of the zone in which nothing of the world changes for the device; absent if the update has left it.
-   * See {@link Evaluator.isOfWorld}.
-   */
-  readonly worldLimits?: ZoneLimits | undefined
+  /** What is left of the zones of the last evaluation; absent if nothing is. */
+  readonly left?: ZonesLeft | undefined
 }
 
 /** How an update changes an evaluator's part of the state. */
@@ -147,11 +144,8 @@ export interface Candidate {
 export interface Evaluator<Facts = unknown> {
   /** The position of its events within an update, lowest first (docs/spec.md, "Order of events"). */
   readonly rank: number
-  /**
-   * Whether it asks about the world, and not about geofences and beacons. The world has a zone of its own: in a town, most
-   * updates leave the zone of a geofence, and are still in the same country, beside the same places.
-   */
-  readonly isOfWorld: boolean
+  /** Which of the device's zones its limits belong to. Within what is left of that zone, it is not run. */
+  readonly zone: ZoneKind
   /**
    * How many geofences the last {@link facts} compared the device with. The host uses it to estimate what an update
    * costs.

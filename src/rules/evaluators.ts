@@ -8,7 +8,15 @@ import { FraudEvaluator } from './fraud.ts'
 import { GeofenceEvaluator } from './geofences.ts'
 import { PlaceEvaluator } from './places.ts'
 import { RegionEvaluator } from './regions.ts'
-import { NO_LIMITS, smallest, zoneOfWorld, zoneWithin, type SafeZone } from './safeZone.ts'
+import {
+  NO_LIMITS,
+  smallest,
+  ZONE,
+  ZONE_KINDS,
+  zoneWithin,
+  type SafeZone,
+  type ZoneLimits,
+} from './safeZone.ts'
 import { stepSegments } from './segments.ts'
 import { Unready } from './unready.ts'
 
@@ -23,7 +31,7 @@ import { Unready } from './unready.ts'
  * - EVALUATORS-1: Every evaluator sees the state before the update, so the order of the list has no effect.
  * - EVALUATORS-2: Events are in the order of the evaluators' ranks.
  * - EVALUATORS-3: The safe zone lies within the safe zone of every evaluator, and ends when a user leaves a segment.
- * - EVALUATORS-4: Within what is left of the zone of the world, its evaluators would change nothing, so they are not run.
+ * - EVALUATORS-4: Within what is left of a zone, its evaluators would change nothing, so they are not run.
  */
 export function createEvaluators(): readonly Evaluator[] {
   return [
@@ -43,11 +51,8 @@ export interface Evaluated {
   /** The transitions in the order of their events. */
   readonly transitions: readonly Transition[]
   readonly zone: SafeZone
-  /**
-   * The zone of the world; undefined if the device keeps the one that it has, or needs none, because nothing of the world is
-   * turned on.
-   */
-  readonly worldZone: SafeZone | undefined
+  /** The zones by {@link ZONE}; undefined if only geofences and beacons limit the device. */
+  readonly zones: readonly SafeZone[] | undefined
 }
 
 /** The transitions of one evaluator. */
@@ -57,6 +62,7 @@ interface Ranked {
 }
 
 const NO_TRANSITIONS: readonly Transition[] = []
+const NO_ZONE_LIMITS: readonly ZoneLimits[] = Array.from({ length: ZONE_KINDS }, () => NO_LIMITS)
 
 /** Evaluates an update, and changes nothing. It may return {@link Unready}; see {@link Evaluator.facts}. */
 export function evaluate(
@@ -75,13 +81,9 @@ export function evaluate(
     places,
     segments,
   }
-  const { worldLimits, update, now } = situation
-  const hasSegments = now.settings.segments.length > 0
+  const { left, update, now } = situation
   let happened: Ranked[] | undefined
-  let limits = NO_LIMITS
-  let world = worldLimits ?? NO_LIMITS
-  let isWorldKept = worldLimits !== undefined
-  let isWorldOn = hasSegments
+  const limits = left === undefined ? NO_ZONE_LIMITS.slice() : left.map((one) => one ?? NO_LIMITS)
   const run = (evaluator: Evaluator): Unready | undefined => {
     const facts = evaluator.facts(before, situation)
     if (facts === undefined) return undefined
@@ -92,40 +94,42 @@ export function evaluate(
       happened ??= []
       happened.push({ rank: evaluator.rank, transitions: step.transitions })
     }
-    const own = evaluator.limits(before, facts, step, situation)
-    if (evaluator.isOfWorld) {
-      world = smallest(world, own)
-      isWorldOn = true
-    } else limits = smallest(limits, own)
+    const { zone } = evaluator
+    limits[zone] = smallest(limits[zone]!, evaluator.limits(before, facts, step, situation))
     return undefined
   }
   for (const evaluator of evaluators) {
-    const unready = isWorldKept && evaluator.isOfWorld ? undefined : run(evaluator)
+    const unready = left?.[evaluator.zone] === undefined ? run(evaluator) : undefined
     if (unready !== undefined) return unready
   }
-  if (isWorldKept && hasSegments && (happened !== undefined || state.visits !== visits)) {
-    // They may be in other segments now, which have limits of their own.
-    isWorldKept = false
-    world = NO_LIMITS
+  // Segments depend on what all evaluators made of the update.
+  const isKept = left?.[ZONE.regions] !== undefined
+  const mayRegroup = !isKept || happened !== undefined || isElsewhere(before, state)
+  if (isKept && mayRegroup && now.settings.segments.length > 0) {
+    // The time until which the user stays in its segments belongs to that zone, and is another one now.
+    limits[ZONE.regions] = NO_LIMITS
     for (const evaluator of evaluators) {
-      const unready = evaluator.isOfWorld ? run(evaluator) : undefined
+      const unready = evaluator.zone === ZONE.regions ? run(evaluator) : undefined
       if (unready !== undefined) return unready
     }
   }
   const transitions = happened === undefined ? NO_TRANSITIONS : inOrder(happened)
-  // Segments depend on what all evaluators made of the update.
-  const grouped = isWorldKept ? undefined : stepSegments(segments, state, transitions, situation)
+  const grouped = mayRegroup ? stepSegments(segments, state, transitions, situation) : undefined
   if (grouped !== undefined) {
     state.segments = grouped.segments
-    world = smallest(world, { ...NO_LIMITS, until: grouped.until })
+    limits[ZONE.regions] = smallest(limits[ZONE.regions]!, { ...NO_LIMITS, until: grouped.until })
   }
   const { latitude } = update
-  return {
-    state,
-    transitions,
-    zone: zoneWithin(smallest(limits, world), latitude, now),
-    worldZone: isWorldKept || !isWorldOn ? undefined : zoneOfWorld(world, latitude, now),
-  }
+  const { time } = now
+  const zone = zoneWithin(limits.reduce(smallest), latitude, time)
+  const isAlone = limits.every((one, kind) => kind === ZONE.geofences || one === NO_LIMITS)
+  const zones = isAlone ? undefined : limits.map((one) => zoneWithin(one, latitude, time))
+  return { state, transitions, zone, zones }
+}
+
+/** Whether an update changed something that segments ask for without an event. */
+function isElsewhere(before: DeviceState, { visits, regions, places }: DeviceState): boolean {
+  return visits !== before.visits || regions !== before.regions || places.stay !== before.places.stay
 }
 
 function inOrder(happened: Ranked[]): readonly Transition[] {

@@ -20,6 +20,7 @@ import {
   movedMeters,
   NOWHERE_SAFE,
   NO_LIMITS,
+  ZONE,
   type ZoneLimits,
 } from './safeZone.ts'
 import { evaluatedAccuracy } from '../geometry/confidence.ts'
@@ -45,7 +46,7 @@ interface FraudFacts {
  */
 export class FraudEvaluator implements Evaluator<FraudFacts> {
   readonly rank = 5
-  readonly isOfWorld = true
+  readonly zone = ZONE.regions
 
   facts(_before: DeviceState, situation: Situation): FraudFacts | Unfetched | undefined {
     const { update, view, now, rows, row = -1 } = situation

@@ -11,7 +11,7 @@ import { step } from './geofenceStep.ts'
 import type { Unmeasured } from './measured.ts'
 import type { Unread } from './unread.ts'
 import type { DeviceRows } from './port.ts'
-import { geofenceLimits, NOWHERE_SAFE, type ZoneLimits } from './safeZone.ts'
+import { geofenceLimits, NOWHERE_SAFE, ZONE, type ZoneLimits } from './safeZone.ts'
 
 /** The update is too inaccurate to touch a geofence (`maxAccuracyMeters`). */
 const TOO_INACCURATE: unique symbol = Symbol('too inaccurate')
@@ -28,7 +28,7 @@ const NOTHING: Step = { transitions: [] }
  */
 export class GeofenceEvaluator implements Evaluator<Facts> {
   readonly rank = 2
-  readonly isOfWorld = false
+  readonly zone = ZONE.geofences
   readonly finder = new GeofenceFinder()
   readonly #probe = new Probe()
 
@@ -51,8 +51,12 @@ export class GeofenceEvaluator implements Evaluator<Facts> {
 
   limits(before: DeviceState, facts: Facts, { state }: Step, { now }: Situation): ZoneLimits {
     if (facts === TOO_INACCURATE) return NOWHERE_SAFE
-    if ('limits' in facts) return facts.limits
-    return geofenceLimits(state?.visits ?? before.visits, before.visits, facts, now)
+    const limits =
+      'limits' in facts
+        ? facts.limits
+        : geofenceLimits(state?.visits ?? before.visits, before.visits, facts, now)
+    // How far buffers reach depends on the accuracy.
+    return now.settings.bufferEntries ? { ...limits, accuracy: now.accuracy } : limits
   }
 
   remember({ candidateCache }: DeviceRows, row: number, { visits }: DeviceState): void {

@@ -23,7 +23,7 @@ import {
   type PlaceFacts,
   type StayPosition,
 } from './placeStep.ts'
-import { NOWHERE_SAFE, NO_LIMITS, smallest, type ZoneLimits } from './safeZone.ts'
+import { NOWHERE_SAFE, NO_LIMITS, smallest, ZONE, type ZoneLimits } from './safeZone.ts'
 
 interface Facts {
   /** Undefined if places are off. */
@@ -40,7 +40,7 @@ interface Facts {
  */
 export class PlaceEvaluator implements Evaluator<Facts> {
   readonly rank = 3
-  readonly isOfWorld = true
+  readonly zone = ZONE.places
 
   facts({ places }: DeviceState, { update, view, now }: Situation): Facts | Unfetched | undefined {
     const { settings } = now

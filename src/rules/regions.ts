@@ -22,7 +22,7 @@ import type {
   Spot,
   Step,
 } from './evaluator.ts'
-import { NOWHERE_SAFE, NO_LIMITS, type ZoneLimits } from './safeZone.ts'
+import { NOWHERE_SAFE, NO_LIMITS, ZONE, type ZoneLimits } from './safeZone.ts'
 
 /** An update that is less accurate than this changes no region. */
 const MOST_ACCURACY_METERS = 10_000
@@ -59,7 +59,7 @@ type Facts = RegionFacts | Unknown | typeof TURNED_OFF
  */
 export class RegionEvaluator implements Evaluator<Facts> {
   readonly rank = 1
-  readonly isOfWorld = true
+  readonly zone = ZONE.regions
 
   facts({ regions }: DeviceState, { update, view, now }: Situation): Facts | Unfetched | undefined {
     if (!now.settings.regions) return regions === NO_REGIONS ? undefined : TURNED_OFF

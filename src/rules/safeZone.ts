@@ -46,6 +46,21 @@ export interface ZoneLimits {
   readonly onlyMoving?: boolean
 }
 
+/**
+ * The zones that a device has besides its safe zone, which lies within all of them: one for each kind of boundary, because some
+ * lie much closer together than others. In a town, most updates that leave the zone of a place are still within those of
+ * geofences and regions. Then only the evaluators of places are run.
+ *
+ * They have the same point as the safe zone.
+ */
+export const ZONE = { geofences: 0, places: 1, regions: 2 } as const
+export type ZoneKind = (typeof ZONE)[keyof typeof ZONE]
+/** How many kinds there are. */
+export const ZONE_KINDS = Object.keys(ZONE).length
+
+/** What is left of each zone at an update, by {@link ZONE}; undefined if nothing is left of it. */
+export type ZonesLeft = readonly (ZoneLimits | undefined)[]
+
 /** The limits if nothing can change, wherever the device goes. */
 export const NO_LIMITS: ZoneLimits = { meters: Infinity, until: Infinity, untilReceived: Infinity }
 /** The limits if the next update must be evaluated, wherever it is. */
@@ -156,32 +171,16 @@ export function smallest(a: ZoneLimits, b: ZoneLimits): ZoneLimits {
 /**
  * The zone within limits.
  * @param latitude that of the evaluated point
+ * @param time the time t of its update
  */
 export function zoneWithin(
-  { meters, until, untilReceived, accuracy: worst = Infinity, onlyMoving = false }: ZoneLimits,
+  { meters, until, untilReceived, accuracy = Infinity, onlyMoving = false }: ZoneLimits,
   latitude: number,
-  { time, accuracy, settings }: Circumstances,
+  time: number,
 ): SafeZone {
   const radiusMeters = Math.min(meters, MAX_RADIUS_METERS) * MARGIN_SHARE - MARGIN_METERS
   if (!(radiusMeters > 0) || until < time || Math.abs(latitude) > MAX_ZONE_LATITUDE) return NO_SAFE_ZONE
-  return {
-    radiusMeters,
-    until,
-    untilReceived,
-    accuracy: settings.bufferEntries ? Math.min(accuracy, worst) : worst,
-    onlyMoving,
-  }
-}
-
-/**
- * The zone of the world within limits (see `Evaluator.isOfWorld`). Buffers of geofences do not concern it.
- * @param latitude that of the evaluated point
- */
-export function zoneOfWorld(limits: ZoneLimits, latitude: number, now: Circumstances): SafeZone {
-  // Any two points of the zone are near enough for {@link movedMeters}.
-  const meters = Math.min(limits.meters, MAX_RADIUS_METERS / 2)
-  const zone = zoneWithin({ ...limits, meters }, latitude, now)
-  return zone.radiusMeters === 0 ? zone : { ...zone, accuracy: limits.accuracy ?? Infinity }
+  return { radiusMeters, until, untilReceived, accuracy, onlyMoving }
 }
 
 /** Whether only an edit, another user or another address could make it eligible. Each of those ends the zone anyway. */

@@ -12,7 +12,7 @@ import { contextOf, createEvaluators, evaluate, explain, type Evaluated } from '
 import { measureElsewhere, Unmeasured } from '../../src/rules/measured.ts'
 import { Unread } from '../../src/rules/unread.ts'
 import { readInTurns } from '../../src/spatial/readInTurns.ts'
-import type { ZoneLimits } from '../../src/rules/safeZone.ts'
+import { NOWHERE_SAFE, ZONE, type ZoneKind, type ZoneLimits } from '../../src/rules/safeZone.ts'
 import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
 import { ScopeTrips } from '../../src/registry/trips/scopeTrips.ts'
 import type { Update } from '../../src/model/update.ts'
@@ -24,11 +24,11 @@ const HOUR_MS = 3_600_000
 /** Being out in the first half of an hour causes an event. A result holds until the end of the hour at the latest. */
 class Curfew implements Evaluator<number> {
   readonly rank: number
-  readonly isOfWorld: boolean
+  readonly zone: ZoneKind
   steps = 0
-  constructor(rank: number, isOfWorld = false) {
+  constructor(rank: number, zone: ZoneKind = ZONE.geofences) {
     this.rank = rank
-    this.isOfWorld = isOfWorld
+    this.zone = zone
   }
 
   facts(_before: DeviceState, { update, now }: Situation): number | undefined {
@@ -124,33 +124,50 @@ t.test('an evaluator that is not concerned takes no step', async (t) => {
   t.equal(curfew.steps, 1)
 })
 
-t.test('within the zone of the world its evaluators take no step, and its limits count', async (t) => {
-  const curfew = new Curfew(3, true)
+t.test('within what is left of a zone its evaluators take no step, and its limits count', async (t) => {
+  const curfew = new Curfew(3, ZONE.regions)
   const list = [...createEvaluators(), curfew]
   const situation = entering({ foreground: true, beacons: [] })
   const first = evaluate(list, NO_STATE, situation) as Evaluated
-  const { radiusMeters } = first.worldZone!
-  t.ok(radiusMeters > 6.9 && radiusMeters < 7, `${radiusMeters} m`)
-  t.equal(first.worldZone!.until, NOON + HOUR_MS)
+  const [ofGeofences, ofPlaces, ofRegions] = first.zones!
+  t.ok(ofRegions!.radiusMeters > 6.9 && ofRegions!.radiusMeters < 7, `${ofRegions!.radiusMeters} m`)
+  t.equal(ofRegions!.until, NOON + HOUR_MS)
+  t.ok(ofGeofences!.radiusMeters > 90, 'each kind has a zone of its own')
+  t.ok(ofPlaces!.radiusMeters > 10_000)
   t.equal(curfew.steps, 1)
-  const worldLimits = { meters: 3, until: NOON + 5, untilReceived: NOON + 7, accuracy: 50, onlyMoving: true }
-  const kept = evaluate(list, NO_STATE, { ...situation, worldLimits }) as Evaluated
+  const limits = { meters: 3, until: NOON + 5, untilReceived: NOON + 7, accuracy: 50, onlyMoving: true }
+  const left = [undefined, undefined, limits]
+  const kept = evaluate(list, NO_STATE, { ...situation, left }) as Evaluated
   t.equal(curfew.steps, 1)
   t.strictSame(types(kept), ['user.entered_geofence'], 'geofences are evaluated')
   t.match(kept.zone, { until: NOON + 5, untilReceived: NOON + 7, accuracy: 50, onlyMoving: true })
   t.ok(kept.zone.radiusMeters < 3)
-  t.equal(kept.worldZone, undefined, 'the device keeps the one that it has')
+  t.equal(kept.zones![ZONE.regions]!.radiusMeters, kept.zone.radiusMeters)
+  t.ok(kept.zones![ZONE.geofences]!.radiusMeters > 90)
+  const others = evaluate(list, NO_STATE, { ...situation, left: [limits, undefined, undefined] }) as Evaluated
+  t.equal(curfew.steps, 2)
+  t.strictSame(types(others), ['user.dwelled_in_geofence'], 'geofences are not evaluated')
   // A user who enters a geofence may enter a segment, too.
   const event = { type: 'user.entered_geofence', withinDays: 30, atLeast: 1 } as const
   const segments = [{ number: 1, description: 'd', externalId: 's', rule: { event } }]
   const { settings } = situation.now
   const grouped = { ...situation.now, settings: { ...settings, segments } }
-  const both = evaluate(list, NO_STATE, { ...situation, now: grouped, worldLimits }) as Evaluated
-  t.equal(curfew.steps, 2)
+  const both = evaluate(list, NO_STATE, { ...situation, now: grouped, left }) as Evaluated
+  t.equal(curfew.steps, 3)
   t.strictSame(both.state.segments.members, [1])
-  t.equal(both.worldZone!.until, NOON + HOUR_MS)
+  t.equal(both.zones![ZONE.regions]!.until, NOON + HOUR_MS)
   const off = evaluate(createEvaluators(), NO_STATE, entering()) as Evaluated
-  t.equal(off.worldZone, undefined, 'nothing of the world is on')
+  t.equal(off.zones, undefined, 'only geofences and beacons limit the device')
+})
+
+t.test('an evaluator that wants the next update leaves the zones of other kinds as they are', async (t) => {
+  const restless = new Curfew(3, ZONE.places)
+  restless.limits = () => NOWHERE_SAFE
+  const situation = entering({ foreground: true, beacons: [] })
+  const { zone, zones } = evaluate([...createEvaluators(), restless], NO_STATE, situation) as Evaluated
+  t.equal(zone.radiusMeters, 0)
+  t.equal(zones![ZONE.places]!.radiusMeters, 0)
+  t.ok(zones![ZONE.geofences]!.radiusMeters > 90)
 })
 
 t.test('what takes long is measured in a thread first, and the result is the same', async (t) => {

@@ -41,8 +41,9 @@ function sameReads(one: Driven, twin: Driven): void {
 }
 
 /**
- * Compares a row after an update that both evaluated. Both must be valid for the same time, and the zone must end
- * before the next boundary that matters. The zones may differ if remembered candidates reach less far, or farther.
+ * Compares a row after an update that both evaluated. Both must be valid for the same time, and the first one for no fewer
+ * accuracies. The zone must end before the next boundary that matters. The zones may differ if remembered candidates reach
+ * less far, or farther.
  */
 function rightZones({ table: a }: Partition, { table: b }: Partition, row: number, engine: Engine): void {
   const { index } = engine.world.scope(0)
@@ -55,10 +56,12 @@ function rightZones({ table: a }: Partition, { table: b }: Partition, row: numbe
     if (radius > meters) throw new Error(`a zone of ${radius} m, ${meters} m from a boundary`)
   }
   if (radius === 0 || b.zoneRadius(row) === 0) return
-  const [one, twin] = [a, b].map((table) =>
-    [table.zoneUntil(row), table.zoneUntilReceived(row), table.zoneAccuracy(row)].join(),
-  )
+  const [one, twin] = [a, b].map((table) => [table.zoneUntil(row), table.zoneUntilReceived(row)].join())
   if (one !== twin) throw new Error(`zones differ: ${one}; ${twin}`)
+  // What is left of a zone with buffers is as good for worse accuracies as it was.
+  const [worst, least] = [a.zoneAccuracy(row), b.zoneAccuracy(row)]
+  if (worst < least)
+    throw new Error(`a zone for accuracies up to ${worst} m, ${least} m without the one before`)
 }
 
 /** The parts of an update that stay until something changes them. */
