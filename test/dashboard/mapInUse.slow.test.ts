@@ -101,6 +101,34 @@ t.test('the live map in use', { skip: skipWithoutChromium() }, async (t) => {
     },
   )
 
+  await t.test(
+    'a click on a device inside a geofence chooses the device; one beside it opens the geofence',
+    async (t) => {
+      await server.api('POST', '/v1/track', { deviceId: 'inside', accuracy: 8, ...CENTER })
+      const { page, complaints } = await openPage(t, browser, server)
+      await signIn(page, `/test/map?${AT}`)
+      // The geofence is drawn there, so that it could be opened as well.
+      const drawn = `(() => {
+      const map = window.ringfenceMap?.opened?.map
+      if (!map?.getLayer('fence-tile-fill')) return 0
+      const point = map.project([${CENTER.longitude}, ${CENTER.latitude}])
+      return map.queryRenderedFeatures(point, { layers: ['fence-tile-fill'] }).length
+    })()`
+      await until(async () => Number(await page.evaluate(drawn)) > 0)
+      const there = "window.ringfenceMap.fleet.slotOf('inside') !== undefined"
+      await until(async () => (await page.evaluate(there)) === true)
+      const frame = (await page.locator('.map-frame').boundingBox())!
+      const middle = { x: frame.x + frame.width / 2, y: frame.y + frame.height / 2 }
+      await page.mouse.click(middle.x, middle.y)
+      await page.getByRole('heading', { name: 'inside', exact: true }).waitFor()
+      t.match(page.url(), /\/test\/map/)
+      await page.mouse.click(middle.x, middle.y - 40)
+      await page.getByRole('heading', { name: 'Depot', exact: true }).waitFor()
+      t.match(page.url(), /\/test\/geofences\/[0-9a-f]{24}$/)
+      t.strictSame(complaints, [])
+    },
+  )
+
   await t.test('the address filters, and the other environment shows nothing of this one', async (t) => {
     await server.api('POST', '/v1/track', { deviceId: 'car', userId: 'ann', accuracy: 8, ...CENTER })
     const { page, complaints } = await openPage(t, browser, server)

@@ -83,6 +83,12 @@ export class LiveMap {
     }
     const { map } = this.opened
     this.points = new Points(map, this.fleet)
+    // Before the geofences listen: a device that is inside one is chosen, and the geofence is not opened.
+    map.on('click', (event) => {
+      const device = this.points!.at(event.point.x, event.point.y)
+      if (device !== undefined) event.preventDefault()
+      this.choose(device)
+    })
     this.fences = new FenceTileLayer(this.opened, told.onFence)
     this.density = new Overlay(this.opened, 'density')
     this.#disposers.push(
@@ -103,11 +109,6 @@ export class LiveMap {
       this.#moveTimer = window.setTimeout(() => void this.#watch(), 150)
     })
     map.on('dragstart', () => (this.following.value = false))
-    map.on('click', (event) => {
-      const device = this.points!.at(event.point.x, event.point.y)
-      if (device !== undefined) event.preventDefault()
-      this.choose(device)
-    })
     void this.#watch()
   }
 
