@@ -3,9 +3,11 @@
  * which it plays devices that drive through a city, each with one position a second. All messages are written before
  * the first page comes, so that a page that is measured shares the processors with hardly anything.
  *
+ * On a subscription it plays events, if it is told to.
+ *
  * The rounds are played forwards and backwards, so that no device ever jumps.
  *
- * Usage: node bench/load/positionFeed.ts --target PORT --devices N --geofences N --seed N; prints `listening <port>`.
+ * Usage: node bench/load/positionFeed.ts --target PORT --devices N --geofences N --seed N [--events N a second]; prints `listening <port>`.
  */
 import { request } from 'node:http'
 import { parseArgs } from 'node:util'
@@ -34,6 +36,8 @@ interface Watch {
 
 interface User {
   readonly watches: Map<string, Watch>
+  /** The names of its subscriptions. */
+  readonly subscriptions: Set<string>
 }
 
 const { values: options } = parseArgs({
@@ -42,10 +46,14 @@ const { values: options } = parseArgs({
     devices: { type: 'string' },
     geofences: { type: 'string' },
     seed: { type: 'string', default: '1' },
+    events: { type: 'string', default: '0' },
   },
 })
 const devices = Number(options.devices)
+const eventsATick = Number(options.events) / TICKS_A_ROUND
 const { first, parts } = record()
+let eventsDue = 0
+let eventsSent = 0
 const open = new Set<WebSocket<User>>()
 
 /** The enters of all devices, and the moves of each tick: the members of `positions`, in JSON. */
@@ -91,11 +99,13 @@ function send(socket: WebSocket<User>, watch: string, positions: string): void {
 
 function read(socket: WebSocket<User>, text: string): void {
   const message = JSON.parse(text) as { type: string; id: string; from?: string }
-  const { watches } = socket.getUserData()
+  const { watches, subscriptions } = socket.getUserData()
   const answer = (fields: object) => socket.send(JSON.stringify(fields))
   if (message.type === 'ping') answer({ type: 'pong' })
-  else if (message.type === 'subscribe')
+  else if (message.type === 'subscribe') {
+    subscriptions.add(message.id)
     answer({ type: 'subscribed', id: message.id, from: message.from ?? 'now' })
+  } else if (message.type === 'unsubscribe') subscriptions.delete(message.id)
   else if (message.type === 'unwatch') watches.delete(message.id)
   else if (message.type === 'watch') {
     answer({ type: 'watching', id: message.id })
@@ -150,9 +160,40 @@ function pass(response: HttpResponse, incoming: HttpRequest): void {
   })
 }
 
+/** An event like those of the server. Its `_id` is its number. */
+function eventOf(number: number): object {
+  const id = number.toString(16).padStart(24, '0')
+  const userId = (number % devices).toString(16).padStart(24, '0')
+  const now = new Date().toISOString()
+  return {
+    _id: id,
+    live: false,
+    type: number % 2 === 0 ? 'user.entered_geofence' : 'user.exited_geofence',
+    createdAt: now,
+    actualCreatedAt: now,
+    confidence: 3,
+    user: { _id: userId, deviceId: `device-${number % devices}`, userId: `user-${number % devices}` },
+    geofence: {
+      _id: userId,
+      tag: 'bench',
+      externalId: String(number % 1000),
+      description: `Geofence ${number % 1000}`,
+    },
+    location: { type: 'Point', coordinates: [13.1, 52.2] },
+    locationAccuracy: 8,
+  }
+}
+
 setInterval(() => {
-  for (const socket of open)
-    for (const watch of socket.getUserData().watches.values()) send(socket, watch.id, movesAt(watch.tick++))
+  eventsDue += eventsATick
+  const events: object[] = []
+  for (; eventsDue >= 1; eventsDue--) events.push(eventOf(++eventsSent))
+  for (const socket of open) {
+    const { watches, subscriptions } = socket.getUserData()
+    for (const watch of watches.values()) send(socket, watch.id, movesAt(watch.tick++))
+    for (const subscription of subscriptions)
+      for (const event of events) socket.send(JSON.stringify({ type: 'event', subscription, event }))
+  }
 }, TICK_MS)
 
 App()
@@ -161,7 +202,7 @@ App()
     upgrade(response, incoming, context) {
       const [protocol] = incoming.getHeader('sec-websocket-protocol').split(',')
       response.upgrade(
-        { watches: new Map() },
+        { watches: new Map(), subscriptions: new Set() },
         incoming.getHeader('sec-websocket-key'),
         protocol!,
         incoming.getHeader('sec-websocket-extensions'),

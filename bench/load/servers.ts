@@ -203,6 +203,8 @@ export interface FeedOptions {
   readonly devices: number
   readonly geofences: number
   readonly seed: number
+  /** Events a second on each subscription. If absent, there are none. */
+  readonly events?: number
 }
 
 /** Starts a recorded source of positions: positionFeed.ts. */

@@ -2,11 +2,11 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { STAMP_FILE } from '../src/dashboard/sourceStamp.ts'
-import { median, rounded } from './figures.ts'
-import { startRingfence } from './load/servers.ts'
+import { STAMP_FILE } from '../../src/dashboard/sourceStamp.ts'
+import { median, rounded } from '../figures.ts'
+import { startRingfence } from '../load/servers.ts'
 
-const STAMP = join(import.meta.dirname, '..', 'dashboard', 'dist', STAMP_FILE)
+const STAMP = join(import.meta.dirname, '..', '..', 'dashboard', 'dist', STAMP_FILE)
 const LOOK_MS = 20
 const BUILT_MS = 120_000
 
@@ -46,7 +46,8 @@ async function start(
 ): Promise<{ readonly apiSeconds: number; readonly builtSeconds: number }> {
   const begin = performance.now()
   const seconds = () => (performance.now() - begin) / 1000
-  const server = await startRingfence(folder, { env: { RINGFENCE_DASHBOARD: 'on' } })
+  // As with `npm start`, the build may use all processors.
+  const server = await startRingfence(folder, { env: { RINGFENCE_DASHBOARD: 'on' }, unpinned: true })
   try {
     const apiSeconds = seconds()
     while (!existsSync(STAMP)) {

@@ -2,22 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chromium, type Browser, type CDPSession, type Page } from 'playwright-core'
-import { cityPosition, type City } from '../src/simulation/streets.ts'
-import { rounded } from './figures.ts'
-import { BENCH_KEYS } from './load/servers.ts'
+import { cityPosition, type City } from '../../src/simulation/streets.ts'
+import { rounded } from '../figures.ts'
+import { browserArgs, signIn, WINDOW, ZOOM, type Composition } from './browser.ts'
 
-/** The square of the bench fills the map of a window of this size. */
-const WINDOW = { width: 1280, height: 800 }
-const ZOOM = 12.3
 /** A page that does not show all devices by then is not going to. */
 const SHOWN_MS = 120_000
-
-/** How the browser puts the parts of a page together. */
-export type Composition =
-  /** As it decides itself on a machine without a graphics card: in plain memory. */
-  | 'own'
-  /** Through an emulated graphics card. */
-  | 'emulated'
 
 /** What a page did between two looks. */
 export interface PageFigures {
@@ -35,6 +25,8 @@ export interface PageMemory {
   readonly heapMegabytes: number
   /** The process of the page. */
   readonly residentMegabytes: number
+  /** How many events have come. */
+  readonly events: number
 }
 
 interface Look {
@@ -45,10 +37,14 @@ interface Look {
   readonly cpu: number
 }
 
+/** The address of the map of a city. */
+export function mapPath(city: City): string {
+  const { latitude, longitude } = cityPosition(city, city.sizeMeters / 2, city.sizeMeters / 2)
+  return `/test/map?at=${longitude},${latitude}&zoom=${ZOOM}`
+}
+
 /** A live map that is open. */
 export class LivePage {
-  /** How long it took until the first device was there, in seconds. The files were there from an earlier visit. */
-  readonly usableSeconds: number
   readonly #browser: Browser
   readonly #page: Page
   readonly #ofPage: CDPSession
@@ -59,13 +55,11 @@ export class LivePage {
     readonly page: Page
     readonly ofPage: CDPSession
     readonly ofBrowser: CDPSession
-    readonly usableSeconds: number
   }) {
     this.#browser = parts.browser
     this.#page = parts.page
     this.#ofPage = parts.ofPage
     this.#ofBrowser = parts.ofBrowser
-    this.usableSeconds = parts.usableSeconds
   }
 
   /** Signs in, opens the map of a city and waits until all devices are there. */
@@ -80,29 +74,17 @@ export class LivePage {
   ): Promise<LivePage> {
     const browser = await chromium.launch({
       executablePath,
-      args: [
-        '--no-sandbox',
-        '--disable-dev-shm-usage',
-        '--enable-unsafe-swiftshader',
-        ...(composition === 'emulated' ? ['--use-angle=swiftshader'] : []),
-      ],
+      args: browserArgs(composition),
     })
     try {
       const page = await browser.newPage({ baseURL: url, viewport: WINDOW })
-      await page.goto('/sign-in')
-      await page.getByLabel('Secret key', { exact: true }).fill(BENCH_KEYS.testSecret)
-      await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.waitForURL(/\/test\/map/)
-      const { latitude, longitude } = cityPosition(city, city.sizeMeters / 2, city.sizeMeters / 2)
-      const begin = performance.now()
-      await page.goto(`/test/map?at=${longitude},${latitude}&zoom=${ZOOM}`)
-      await shows(page, 1)
-      const usableSeconds = rounded((performance.now() - begin) / 1000, 2)
+      await signIn(page.context(), url)
+      await page.goto(mapPath(city))
       await shows(page, devices)
       const ofPage = await page.context().newCDPSession(page)
       await ofPage.send('Performance.enable')
       const ofBrowser = await browser.newBrowserCDPSession()
-      return new LivePage({ browser, page, ofPage, ofBrowser, usableSeconds })
+      return new LivePage({ browser, page, ofPage, ofBrowser })
     } catch (error) {
       await browser.close()
       throw error
@@ -138,9 +120,11 @@ export class LivePage {
     const resident = processInfo
       .filter(({ type }) => type === 'renderer')
       .map(({ id }) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${id}/status`, 'utf8'))?.[1] ?? 0))
+    const newest = await this.#page.evaluate('window.ringfenceMap.connection.events.value[0]?._id')
     return {
       heapMegabytes: rounded(heap / 1e6, 1),
       residentMegabytes: Math.round(Math.max(...resident) / 1000),
+      events: Number.parseInt(String(newest ?? '0'), 16),
     }
   }
 
