@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { doubleNames, layerViolations, tableFaults } from './kit/layers.ts'
+import { doubleNames, layerViolations, mutualImports, tableFaults } from './kit/layers.ts'
 
 const ROOT = new URL('../', import.meta.url)
 
@@ -25,6 +25,7 @@ t.test('src/ follows the import rules', async (t) => {
   t.ok(sources.size > 10, 'the sources were found')
   t.strictSame(layerViolations(sources), [])
   t.strictSame(tableFaults(sources), [])
+  t.strictSame(mutualImports(sources), [])
 })
 
 t.test('no two files of the server, the dashboard or the SDK export the same name', async (t) => {
@@ -148,6 +149,20 @@ t.test('a row is above those that name it, and allows only what is used', async 
   t.ok(faults.includes('runtime does not import model'))
   t.ok(faults.includes('geometry has a row and no file'))
   t.notOk(faults.some((fault) => fault.includes('no row above')))
+})
+
+t.test('two first folders may not import each other, whatever is in them', async (t) => {
+  const pair = (...files: string[]) =>
+    mutualImports(new Map(files.map((file) => [file.split(' ', 1)[0]!, file.slice(file.indexOf(' '))])))
+  t.strictSame(
+    pair(`src/accounts/a.ts import '../registry/store/b.ts'`, `src/registry/c.ts import '../accounts/a.ts'`),
+    ['accounts and registry'],
+  )
+  t.strictSame(
+    pair(`src/cluster/a/b.ts import '../../log/port.ts'`, `src/log/port.ts import '../cluster/c/d.ts'`),
+    ['cluster and log'],
+  )
+  t.strictSame(pair(`src/geo/a/b.ts import '../c/d.ts'`, `src/geo/c/d.ts import '../e/f.ts'`), [])
 })
 
 t.test('two files may not declare and export the same name', async (t) => {

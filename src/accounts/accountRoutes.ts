@@ -4,10 +4,10 @@ import { DateTime, Name } from '../http/schemas.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { projectOf } from '../model/scope.ts'
 import { notFound } from '../runtime/errors.ts'
-import type { Invited } from './accounts.ts'
+import type { Invited } from '../registry/people/accounts.ts'
 import { invitationUrl } from './invitationUrl.ts'
-import type { People } from './people.ts'
-import type { Account } from './rows.ts'
+import type { People } from '../registry/people/people.ts'
+import type { Account } from '../registry/people/rows.ts'
 import {
   AccountSchema,
   accountAnswer,

@@ -1,5 +1,5 @@
 import { every, type Job } from '../jobs/port.ts'
-import type { People } from './people.ts'
+import type { People } from '../registry/people/people.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -5,7 +5,8 @@ import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { openThreadPool } from '../runtime/threadPool.ts'
 import { normalized } from './passwordRules.ts'
-import type { Cost, HashTask, PasswordHash } from './scrypt.ts'
+import type { Cost, PasswordHash } from '../registry/people/rows.ts'
+import type { HashTask } from './scrypt.ts'
 
 const STANDARD: Cost = { n: 2 ** 17, r: 8, p: 1 }
 const SALT_BYTES = 16

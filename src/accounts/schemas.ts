@@ -4,7 +4,7 @@ import { isoDate } from '../model/isoDate.ts'
 import { ROLES } from '../model/role.ts'
 import { badParam } from '../runtime/errors.ts'
 import { MAX_PASSWORD_LENGTH } from './passwordRules.ts'
-import type { Account } from './rows.ts'
+import type { Account } from '../registry/people/rows.ts'
 
 const MAX_EMAIL_LENGTH = 254
 const MAX_NAME_LENGTH = 256

@@ -1,19 +1,5 @@
 import { scryptSync } from 'node:crypto'
-
-/** How much work a hash is: with the standard one, 128 MiB and some tenths of a second of one processor. */
-export interface Cost {
-  readonly n: number
-  readonly r: number
-  readonly p: number
-}
-
-/** A password as it is stored: scrypt, with its parameters. */
-export interface PasswordHash extends Cost {
-  /** Base64. */
-  readonly salt: string
-  /** Base64. */
-  readonly hash: string
-}
+import type { Cost } from '../registry/people/rows.ts'
 
 /** A password to hash. */
 export interface HashTask {

@@ -1,6 +1,6 @@
 import type { SessionLookup } from '../http/authenticate.ts'
 import type { Credentials } from '../http/credentials.ts'
-import type { Sessions } from './sessions.ts'
+import type { Sessions } from '../registry/people/sessions.ts'
 import type { TicketHolder, Tickets } from './tickets.ts'
 
 /** How requests and streams find the person who makes them. */

@@ -7,8 +7,8 @@ import { sessionCookie } from '../http/site.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive, projectOf } from '../model/scope.ts'
 import { badParam, notFound } from '../runtime/errors.ts'
-import type { People } from './people.ts'
-import type { Session } from './rows.ts'
+import type { People } from '../registry/people/people.ts'
+import type { Session } from '../registry/people/rows.ts'
 import {
   AccountSchema,
   accountAnswer,
@@ -20,7 +20,7 @@ import {
   RoleSchema,
   PEOPLE_TAG,
 } from './schemas.ts'
-import { SESSION_MS, type Opened, type Origin } from './sessions.ts'
+import { SESSION_MS, type Opened, type Origin } from '../registry/people/sessions.ts'
 import type { SignIn } from './signIn.ts'
 import type { Tickets } from './tickets.ts'
 

@@ -9,10 +9,9 @@ import type { Logger } from '../runtime/logger.ts'
 import { Attempts, type SignInAttempt } from './attempts.ts'
 import { Passwords } from './password.ts'
 import { checkPassword, normalized } from './passwordRules.ts'
-import type { People } from './people.ts'
-import type { Account } from './rows.ts'
-import type { Cost } from './scrypt.ts'
-import type { Opened, Origin } from './sessions.ts'
+import type { People } from '../registry/people/people.ts'
+import type { Account, Cost } from '../registry/people/rows.ts'
+import type { Opened, Origin } from '../registry/people/sessions.ts'
 
 export interface SignInParts {
   readonly people: People

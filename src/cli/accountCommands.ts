@@ -1,5 +1,5 @@
-import type { People } from '../accounts/people.ts'
-import type { Account } from '../accounts/rows.ts'
+import type { People } from '../registry/people/people.ts'
+import type { Account } from '../registry/people/rows.ts'
 import { invitationUrl } from '../accounts/invitationUrl.ts'
 import { emailOf } from '../accounts/schemas.ts'
 import { ROLES, type Role } from '../model/role.ts'

@@ -1,8 +1,8 @@
 /**
  * Work that the server does by itself, without a request.
  *
- * Jobs are implemented beside the data that they work on: the dates of geofences and the areas of isochrones
- * (registry/geofences), snapshots, packing and retention (actor/housekeeping.ts). {@link Jobs} (jobs.ts) runs them.
+ * A job is implemented beside the data that it works on, and the composition root adds it to {@link Jobs} (jobs.ts),
+ * which runs them all.
  */
 
 /** Work that is due from time to time. */

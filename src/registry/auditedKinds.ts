@@ -1,5 +1,5 @@
-import type { Account, AccountRow, Session, SessionRow } from '../accounts/rows.ts'
-import { accountOfRow, sessionOfRow } from '../accounts/rows.ts'
+import type { Account, AccountRow, Session, SessionRow } from './people/rows.ts'
+import { accountOfRow, sessionOfRow } from './people/rows.ts'
 import type { Geofence } from '../model/geofence.ts'
 import { DEFAULT_SETTINGS, publicSettings } from '../model/settings.ts'
 import { isLive, projectOf, type ScopeId } from '../model/scope.ts'

@@ -1,5 +1,5 @@
-import { ACCOUNT_ROWS } from '../accounts/rows.ts'
-import { People } from '../accounts/people.ts'
+import { ACCOUNT_ROWS } from './people/rows.ts'
+import { People } from './people/people.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Atlas } from '../rules/atlas.ts'
 import type { RegistryView } from '../rules/port.ts'

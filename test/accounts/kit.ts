@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import Type from 'typebox'
 import { accountRoutes } from '../../src/accounts/accountRoutes.ts'
-import type { Account } from '../../src/accounts/rows.ts'
+import type { Account } from '../../src/registry/people/rows.ts'
 import { sessionLookup } from '../../src/accounts/sessionLookup.ts'
 import { sessionRoutes } from '../../src/accounts/sessionRoutes.ts'
 import { SignIn } from '../../src/accounts/signIn.ts'

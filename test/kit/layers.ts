@@ -5,7 +5,8 @@
  * resolves (the compiler checks that) or is used (knip checks that).
  *
  * 1. A folder imports itself and the folders of its row, types included. No two folders import each other, not even
- * through others: a row names only folders of rows above it. A folder in a row that is never imported is an error.
+ * through others: a row names only folders of rows above it. A folder in a row that is never imported is an error. Nor do
+ * two of the first folders import each other, each taken with all that it contains.
  * 2. A technology file reaches files, sockets, threads or a database. Only the composition roots, workers, tests and
  * benches import it from outside its folder; everybody else sees its port. A file that imports a technology of
  * runtime/ is itself a technology, in any folder.
@@ -39,7 +40,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   ['trips/machine', ['model', 'runtime', 'geometry', 'rules']],
   ['registry/store', ['runtime']],
   ['registry/projects', ['model', 'runtime', 'http', 'registry/store']],
-  ['accounts', ['model', 'runtime', 'jobs', 'http', 'registry/store', 'registry/projects']],
+  ['registry/people', ['model', 'runtime', 'http', 'registry/store', 'registry/projects']],
   ['registry/audit', ['model', 'runtime', 'jobs', 'http', 'registry/store']],
   ['registry/records', ['model', 'runtime', 'http', 'geometry', 'spatial', 'registry/store']],
   ['registry/beacons', ['model', 'runtime', 'http', 'spatial', 'rules', 'registry/records']],
@@ -76,8 +77,8 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'runtime',
       'spatial',
       'rules',
-      'accounts',
       'registry/store',
+      'registry/people',
       'registry/audit',
       'registry/projects',
       'registry/records',
@@ -91,6 +92,10 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'registry/trips',
       'registry/notifications',
     ],
+  ],
+  [
+    'accounts',
+    ['model', 'runtime', 'jobs', 'http', 'registry/store', 'registry/projects', 'registry/people'],
   ],
   ['notify', ['model', 'runtime', 'jobs', 'http', 'registry/store', 'registry/notifications']],
   [
@@ -211,7 +216,6 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'accounts',
       'cluster/nats',
       'cluster/protocol',
-      'cluster/owner',
     ],
   ],
   ['cluster/registry', ['runtime', 'registry/store', 'registry/projects', 'registry', 'cluster/nats']],
@@ -306,6 +310,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'accounts',
       'registry',
       'registry/audit',
+      'registry/people',
       'registry/store',
       'registry/projects',
       'registry/transfer',
@@ -474,7 +479,8 @@ export function tableFaults(sources: ReadonlyMap<string, string>): string[] {
 }
 
 /**
- * The pairs of folders that import each other, types included, as `actor and rules`.
+ * The pairs of folders that import each other, types included, as `actor and rules`. The first folders, each with all
+ * that it contains, are compared as well: `accounts and registry`.
  * @param sources as above
  */
 export function mutualImports(sources: ReadonlyMap<string, string>): string[] {
@@ -482,7 +488,9 @@ export function mutualImports(sources: ReadonlyMap<string, string>): string[] {
   for (const [path, source] of sources) {
     for (const specifier of read(path, source).imports) {
       const [from, to] = [folderOf(path), folderOf(resolve(path, specifier))]
-      if (specifier.startsWith('.') && from !== undefined && to !== undefined) used.add(`${from} and ${to}`)
+      if (!specifier.startsWith('.') || from === undefined || to === undefined) continue
+      used.add(`${from} and ${to}`)
+      if (topOf(from) !== topOf(to)) used.add(`${topOf(from)} and ${topOf(to)}`)
     }
   }
   return [...used].filter((pair) => {

@@ -3,9 +3,14 @@ import type { LiveArea } from '../../spatial/liveAreas.ts'
 import { askOwners } from './askOwners.ts'
 import type { Calls, OpenCall } from '../nats/calls.ts'
 import { GIVE_UP_MS } from './requestSequence.ts'
-import { decodeJson, encodeJson, type LookAnswer, type PositionNews } from '../protocol/positionProtocol.ts'
+import {
+  decodeJson,
+  encodeJson,
+  INTEREST_MS,
+  type LookAnswer,
+  type PositionNews,
+} from '../protocol/positionProtocol.ts'
 import type { PositionObserver, Positions, PositionViewer } from '../../actor/port.ts'
-import { INTEREST_MS } from '../owner/positionServer.ts'
 import { lookSubject, positionsSubject } from '../nats/subjects.ts'
 
 /**

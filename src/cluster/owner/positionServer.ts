@@ -3,6 +3,7 @@ import type { Calls, Served } from '../nats/calls.ts'
 import {
   decodeJson,
   encodeJson,
+  INTEREST_MS,
   sentPosition,
   type Interest,
   type LookQuestion,
@@ -29,8 +30,6 @@ export interface PositionServerParts {
 }
 
 const NEWS_MS = 50
-/** A gateway that has not repeated its request for this long wants nothing more. */
-export const INTEREST_MS = 6000
 
 interface Reader {
   readonly answer: (news: Uint8Array) => void

@@ -33,6 +33,9 @@ export interface Interest {
   readonly records: boolean
 }
 
+/** A gateway that has not repeated its {@link Interest} for this long wants nothing more. */
+export const INTEREST_MS = 6000
+
 /** A position as it is sent. Fields that change rarely are included only if somebody reads them. */
 export function sentPosition(position: LivePosition, records: boolean): LivePosition {
   const { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt } = position

@@ -1,11 +1,10 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { Role } from '../model/role.ts'
-import { newId } from '../runtime/newId.ts'
-import type { Clock } from '../runtime/clock.ts'
-import { ApiError } from '../runtime/errors.ts'
-import type { Change, EditLog } from '../registry/store/editLog.ts'
-import type { RegistryReplica } from '../registry/store/replica.ts'
-import type { PasswordHash } from './scrypt.ts'
+import type { Role } from '../../model/role.ts'
+import { newId } from '../../runtime/newId.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { ApiError } from '../../runtime/errors.ts'
+import type { Change, EditLog } from '../store/editLog.ts'
+import type { RegistryReplica } from '../store/replica.ts'
 import {
   accountOfRow,
   rowOfAccount,
@@ -13,6 +12,7 @@ import {
   type AccountRow,
   type Invitation,
   type Session,
+  type PasswordHash,
 } from './rows.ts'
 
 /** How many accounts a project may have. Each takes some hundred bytes in the memory of every process. */
@@ -44,7 +44,7 @@ export interface AccountParts {
 /**
  * The people who may sign in, and the links that set their passwords.
  *
- * Owns: which accounts there may be. Does not own: sessions (sessions.ts), and the hashing of passwords (password.ts).
+ * Owns: which accounts there may be. Does not own: sessions (sessions.ts), and the hashing of passwords (accounts/password.ts).
  *
  * Invariants
  * - ACCOUNTS-1: Of all accounts, at most one has an e-mail address.

@@ -1,7 +1,7 @@
-import type { Clock } from '../runtime/clock.ts'
-import type { Keys } from '../registry/projects/keys.ts'
-import { MAX_CHANGES, type EditLog } from '../registry/store/editLog.ts'
-import type { RegistryReplica } from '../registry/store/replica.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Keys } from '../projects/keys.ts'
+import { MAX_CHANGES, type EditLog } from '../store/editLog.ts'
+import type { RegistryReplica } from '../store/replica.ts'
 import { Accounts } from './accounts.ts'
 import { Sessions } from './sessions.ts'
 

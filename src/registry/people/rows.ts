@@ -1,7 +1,21 @@
 import Type from 'typebox'
-import { ROLES, type Role } from '../model/role.ts'
-import type { RowKind } from '../registry/store/rowKind.ts'
-import type { PasswordHash } from './scrypt.ts'
+import { ROLES, type Role } from '../../model/role.ts'
+import type { RowKind } from '../store/rowKind.ts'
+
+/** How much work a hash is: with the standard one, 128 MiB and some tenths of a second of one processor. */
+export interface Cost {
+  readonly n: number
+  readonly r: number
+  readonly p: number
+}
+
+/** A password as it is stored: scrypt, with its parameters. */
+export interface PasswordHash extends Cost {
+  /** Base64. */
+  readonly salt: string
+  /** Base64. */
+  readonly hash: string
+}
 
 /** A person who may sign in. */
 export interface Account {
