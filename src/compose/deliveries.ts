@@ -1,23 +1,21 @@
 /** What webhooks and hooks need, whichever process sends them. This file is part of the composition roots. */
 import type { Options } from '../../config/options.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import type { Route } from '../http/route.ts'
-import { Hooks, NEEDS_TILE38 } from '../delivery/hooks.ts'
+import { answeredWith, type Route } from '../http/route.ts'
+import { hookRoutes } from '../delivery/hookRoutes.ts'
+import { Hooks } from '../delivery/hooks.ts'
 import { openHookStore } from '../delivery/hookThread.ts'
 import type { HookPositions } from '../delivery/hookWatches.ts'
 import { HookSender } from '../delivery/hookSender.ts'
 import { senderThrough } from '../delivery/webhookMessage.ts'
-import { refusePrivate } from '../delivery/webhookRoutes.ts'
+import { webhookRoutes } from '../delivery/webhookRoutes.ts'
 import { Webhooks } from '../delivery/webhooks.ts'
 import { openDeliveries } from '../delivery/webhookThread.ts'
 import type { Users } from '../actor/port.ts'
 import type { EventFeed } from '../events/feed.ts'
 import type { EventIndex } from '../events/port.ts'
-import { hookSubject } from '../model/hook.ts'
-import { hookRoutes } from '../registry/hooks/hookRoutes.ts'
 import type { Registry } from '../registry/registry.ts'
 import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
-import { ApiError } from '../runtime/errors.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Outgoing } from '../runtime/outgoing.ts'
 
@@ -63,21 +61,18 @@ export function openHooks(
   return new Hooks({ ...delivery, registry: registry.hooks, sender, openLog, places })
 }
 
-/** Management of hooks, in the process that sends their messages. */
-export function hookRoutesOf(parts: {
+/** Management of webhooks and hooks, in the process that sends their messages. */
+export function managementRoutes(parts: {
+  readonly webhooks: Webhooks
   readonly hooks: Hooks
   readonly registry: Registry
   readonly outgoing: Outgoing
 }): Route[] {
-  const { hooks, registry, outgoing } = parts
-  return hookRoutes({
-    registry: registry.hooks,
-    standing: (hook) => hooks.standing(hook),
-    refuse(definition) {
-      refusePrivate(outgoing, definition.endpoint.url, 'endpoint.url')
-      if (hookSubject(definition) !== 'geofence' && !hooks.hasPlaces) throw new ApiError(503, NEEDS_TILE38)
-    },
-  })
+  const { webhooks, hooks, registry, outgoing } = parts
+  return [
+    ...answeredWith(webhookRoutes(), { webhooks, outgoing, clock }),
+    ...answeredWith(hookRoutes(), { hooks, collection: registry.hooks, outgoing }),
+  ]
 }
 
 function deliveryOf({ options, logger, file, events, feed, failed }: DeliveryParts) {

@@ -1,18 +1,16 @@
 /** The role `delivery` of the distributed engine: webhooks and hooks. This file is part of the composition roots. */
 import { auditedRoutes } from '../registry/audit/auditedRoutes.ts'
 import { join } from 'node:path'
-import { webhookRoutes } from '../delivery/webhookRoutes.ts'
 import type { Served } from '../cluster/nats/calls.ts'
 import { Gateway } from '../cluster/gateway/gateway.ts'
 import { serveRoutes } from '../cluster/gateway/remoteRoutes.ts'
 import { webhooksSubject } from '../cluster/nats/subjects.ts'
 import type { LeaseHolder } from '../jobs/port.ts'
 import { registerWebhookMetrics } from '../ops/webhookMetrics.ts'
-import { systemClock as clock } from '../runtime/clock.ts'
 import type { Webhooks } from '../delivery/webhooks.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import { Outgoing } from '../runtime/outgoing.ts'
-import { hookRoutesOf, openHooks, openWebhooks } from './deliveries.ts'
+import { managementRoutes, openHooks, openWebhooks } from './deliveries.ts'
 import type { Events } from './gatewayRole.ts'
 import { type DistributedParts, type RoleParts, leases } from './distributedParts.ts'
 import { sharesOf } from './tile38.ts'
@@ -36,10 +34,7 @@ export async function openDelivery(
     messagesFile: file('hook-messages'),
     places: tile38?.readDevices({ shares: sharesOf(partitions), partitions, users }),
   })
-  const routes = auditedRoutes(
-    [...webhookRoutes({ webhooks, outgoing, clock }), ...hookRoutesOf({ hooks, registry, outgoing })],
-    registry.audit,
-  )
+  const routes = auditedRoutes(managementRoutes({ webhooks, hooks, registry, outgoing }), registry.audit)
   registerWebhookMetrics(metrics, webhooks.endpoints)
   registerWebhookMetrics(metrics, hooks.endpoints, 'hook')
   let served: Served | undefined

@@ -22,7 +22,6 @@ import { OpenStore } from '../cli/backup/source.ts'
 import { ControlServer } from '../cli/control/server.ts'
 import type { NatsBridge } from '../delivery/natsBridge.ts'
 import { NatsOffset } from '../delivery/natsOffset.ts'
-import { webhookRoutes } from '../delivery/webhookRoutes.ts'
 import { TwiceObserved } from '../actor/copiedPositions.ts'
 import { HostPositions } from '../actor/hostPositions.ts'
 import { HostUsers } from '../users/hostUsers.ts'
@@ -33,7 +32,7 @@ import { ALL_ACTOR_TYPES } from '../trips/tripTypes.ts'
 import { openEventIndex } from '../events/eventIndex.ts'
 import { EventFeed } from '../events/feed.ts'
 import { storeSalt } from '../events/ids.ts'
-import { hookRoutesOf, openHooks, openWebhooks } from './deliveries.ts'
+import { managementRoutes, openHooks, openWebhooks } from './deliveries.ts'
 import { listen, openPublicApi, roomIn, welcome } from './publicApi.ts'
 import { openCommitLog } from '../log/commitLog.ts'
 import { openSnapshots } from '../log/snapshots.ts'
@@ -204,10 +203,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     positions: copied ?? positions,
     tickets: new Tickets({ process: 'here', clock }),
     secret: store.secret,
-    webhooks: auditedRoutes(
-      [...webhookRoutes({ webhooks, outgoing, clock }), ...hookRoutesOf({ hooks, registry, outgoing })],
-      registry.audit,
-    ),
+    webhooks: auditedRoutes(managementRoutes({ webhooks, hooks, registry, outgoing }), registry.audit),
     geo,
     importer: options.regionMaxBytes > 0 ? map.uploads : 'The option regionMaxBytes turns this off.',
     sync: [...sync.routes, ...notifications.routes],

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { Tickets } from '../accounts/tickets.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Route } from '../http/route.ts'
-import { hookRoutes, type HookRouteParts } from '../registry/hooks/hookRoutes.ts'
-import { webhookRoutes, type WebhookRouteParts } from '../delivery/webhookRoutes.ts'
+import { hookRoutes } from '../delivery/hookRoutes.ts'
+import { webhookRoutes } from '../delivery/webhookRoutes.ts'
 import { Gateway } from '../cluster/gateway/gateway.ts'
 import type { Served } from '../cluster/nats/calls.ts'
 import { RemoteCounts, serveCounts } from '../cluster/gateway/remoteCounts.ts'
@@ -92,10 +92,7 @@ export function openGatewayApi(
   const { options, logger, id, streams, registry, measurer, metrics, calls, tile38 } = parts
   const { partitions } = options
   const read = tile38?.readDevices({ shares: sharesOf(partitions), partitions, users: gateway })
-  const managed = [
-    ...webhookRoutes({} as WebhookRouteParts),
-    ...hookRoutes({ registry: registry.hooks } as HookRouteParts),
-  ]
+  const managed = [...webhookRoutes(), ...hookRoutes()].map(({ shape }) => shape)
   const nobody = 'No process delivers webhooks at the moment. Try again.'
   const tickets = new Tickets({ process: id, clock, ask: ticketsThrough(calls) })
   let own: UpdateTotals | undefined

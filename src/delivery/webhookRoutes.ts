@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { createdQuery, PageAnswers, PageQuery, unknownBefore } from '../http/listQuery.ts'
 import { atLeastOne } from '../http/needs.ts'
-import { route, type Answer, type Call, type Route } from '../http/route.ts'
+import { routeFor, type Answer, type Call, type RouteFor } from '../http/route.ts'
 import { DateText, dateText, Page, Text } from '../http/schemas.ts'
 import type { Webhook } from '../model/webhook.ts'
 import type { Fields } from '../http/fields.ts'
@@ -15,12 +15,13 @@ import {
   WebhookChangeBody,
 } from '../registry/webhooks/webhookSchema.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { ApiError, badParam, notFound } from '../runtime/errors.ts'
+import { badParam, notFound } from '../runtime/errors.ts'
 import type { Outgoing } from '../runtime/outgoing.ts'
 import { DELIVERY_STATUSES } from './webhookPort.ts'
 import { DeliveryRecord, deliveryRecord, TestRecord, testRecord } from './webhookRecord.ts'
 import { WebhookRecord, webhookRecord } from './webhookRecord.ts'
 import type { Webhooks } from './webhooks.ts'
+import { refusePrivate } from './privateUrl.ts'
 
 const TAG = 'Webhooks'
 const OneWebhook = Type.Object({ webhook: WebhookRecord })
@@ -41,14 +42,16 @@ export interface WebhookRouteParts {
   readonly clock: Clock
 }
 
-/** Management of webhooks and their deliveries. */
-export function webhookRoutes(parts: WebhookRouteParts): Route[] {
-  return [...recordRoutes(parts), ...actionRoutes(parts), ...deliveryRoutes(parts)]
+const webhookRoute = routeFor<WebhookRouteParts>()
+
+/** Management of webhooks and their deliveries, answered by the process that sends them. */
+export function webhookRoutes(): RouteFor<WebhookRouteParts>[] {
+  return [...recordRoutes(), ...actionRoutes(), ...deliveryRoutes()]
 }
 
-function recordRoutes({ webhooks, outgoing }: WebhookRouteParts): Route[] {
+function recordRoutes(): RouteFor<WebhookRouteParts>[] {
   return [
-    route({
+    webhookRoute({
       method: 'POST',
       path: '/v1/webhooks',
       auth: 'secret',
@@ -59,28 +62,28 @@ function recordRoutes({ webhooks, outgoing }: WebhookRouteParts): Route[] {
         'Events that happen from now on are sent to the url. Only this response contains the secret.',
       body: WebhookBody,
       answers: { 200: OneWebhook, 409: Conflict },
-      handler: async (call) => {
+      handler: async (call, { webhooks, outgoing }) => {
         const definition = parseWebhook(call.body as Fields)
         refusePrivate(outgoing, definition.url)
         const webhook = await webhooks.create(call.credentials!.scope, definition)
         return answer(webhooks, webhook, true)
       },
     }),
-    route({
+    webhookRoute({
       method: 'GET',
       path: '/v1/webhooks',
       auth: 'secret',
       tag: TAG,
       summary: 'List webhooks',
       answers: { 200: Type.Object({ webhooks: Type.Array(WebhookRecord) }) },
-      handler: (call) => {
+      handler: (call, { webhooks }) => {
         const records = webhooks
           .list(call.credentials!.scope)
           .map((webhook) => webhookRecord(webhook, webhooks.standing(webhook)))
         return { body: { webhooks: records } }
       },
     }),
-    route({
+    webhookRoute({
       method: 'GET',
       path: '/v1/webhooks/:id',
       auth: 'secret',
@@ -88,9 +91,9 @@ function recordRoutes({ webhooks, outgoing }: WebhookRouteParts): Route[] {
       summary: 'Get a webhook',
       params: Id,
       answers: { 200: OneWebhook },
-      handler: (call) => answer(webhooks, found(webhooks, call)),
+      handler: (call, { webhooks }) => answer(webhooks, found(webhooks, call)),
     }),
-    route({
+    webhookRoute({
       method: 'PATCH',
       path: '/v1/webhooks/:id',
       auth: 'secret',
@@ -103,13 +106,13 @@ function recordRoutes({ webhooks, outgoing }: WebhookRouteParts): Route[] {
       params: Id,
       body: WebhookChangeBody,
       answers: { 200: OneWebhook },
-      handler: async (call) => {
+      handler: async (call, { webhooks, outgoing }) => {
         const change = parseWebhookChange(call.body as Fields)
         if (change.url !== undefined) refusePrivate(outgoing, change.url)
         return answer(webhooks, there(await webhooks.change(found(webhooks, call), change)))
       },
     }),
-    route({
+    webhookRoute({
       method: 'DELETE',
       path: '/v1/webhooks/:id',
       auth: 'secret',
@@ -119,7 +122,7 @@ function recordRoutes({ webhooks, outgoing }: WebhookRouteParts): Route[] {
       description: 'Its delivery log is deleted too, and waiting events are not sent.',
       params: Id,
       answers: { 200: Nothing },
-      handler: async (call) => {
+      handler: async (call, { webhooks }) => {
         await webhooks.remove(found(webhooks, call))
         return {}
       },
@@ -127,9 +130,9 @@ function recordRoutes({ webhooks, outgoing }: WebhookRouteParts): Route[] {
   ]
 }
 
-function actionRoutes({ webhooks }: WebhookRouteParts): Route[] {
+function actionRoutes(): RouteFor<WebhookRouteParts>[] {
   return [
-    route({
+    webhookRoute({
       method: 'POST',
       path: '/v1/webhooks/:id/rotate',
       auth: 'secret',
@@ -141,9 +144,10 @@ function actionRoutes({ webhooks }: WebhookRouteParts): Route[] {
         '`webhook-signature`.',
       params: Id,
       answers: { 200: OneWebhook },
-      handler: async (call) => answer(webhooks, there(await webhooks.rotate(found(webhooks, call))), true),
+      handler: async (call, { webhooks }) =>
+        answer(webhooks, there(await webhooks.rotate(found(webhooks, call))), true),
     }),
-    route({
+    webhookRoute({
       method: 'POST',
       path: '/v1/webhooks/:id/enable',
       auth: 'secret',
@@ -154,9 +158,10 @@ function actionRoutes({ webhooks }: WebhookRouteParts): Route[] {
         'Ends a pause: waiting events are sent in order, with all retries. Also enables a disabled webhook.',
       params: Id,
       answers: { 200: OneWebhook },
-      handler: async (call) => answer(webhooks, there(await webhooks.enable(found(webhooks, call)))),
+      handler: async (call, { webhooks }) =>
+        answer(webhooks, there(await webhooks.enable(found(webhooks, call)))),
     }),
-    route({
+    webhookRoute({
       method: 'POST',
       path: '/v1/webhooks/:id/test',
       auth: 'secret',
@@ -166,16 +171,16 @@ function actionRoutes({ webhooks }: WebhookRouteParts): Route[] {
       description: 'The response contains the result. This works with any status of the webhook.',
       params: Id,
       answers: { 200: Type.Object({ test: TestRecord }) },
-      handler: async (call) => ({
+      handler: async (call, { webhooks }) => ({
         body: { test: testRecord(await webhooks.test(found(webhooks, call))) },
       }),
     }),
   ]
 }
 
-function deliveryRoutes({ webhooks, clock }: WebhookRouteParts): Route[] {
+function deliveryRoutes(): RouteFor<WebhookRouteParts>[] {
   return [
-    route({
+    webhookRoute({
       method: 'GET',
       path: '/v1/webhooks/:id/deliveries',
       auth: 'secret',
@@ -189,7 +194,7 @@ function deliveryRoutes({ webhooks, clock }: WebhookRouteParts): Route[] {
       }),
       meta: Page,
       answers: { 200: Type.Object({ deliveries: Type.Array(DeliveryRecord) }), ...PageAnswers },
-      handler: async (call) => {
+      handler: async (call, { webhooks }) => {
         const webhook = found(webhooks, call)
         const { deliveries, hasMore } = await webhooks.deliveries(webhook, {
           ...call.query,
@@ -204,7 +209,7 @@ function deliveryRoutes({ webhooks, clock }: WebhookRouteParts): Route[] {
         return { meta: { hasMore }, body: { deliveries: deliveries.map(deliveryRecord) } }
       },
     }),
-    route({
+    webhookRoute({
       method: 'POST',
       path: '/v1/webhooks/:id/redeliver',
       auth: 'secret',
@@ -220,7 +225,7 @@ function deliveryRoutes({ webhooks, clock }: WebhookRouteParts): Route[] {
         200: Type.Object({ webhook: Type.Optional(WebhookRecord), delivery: Type.Optional(DeliveryRecord) }),
         409: Conflict,
       },
-      handler: async (call): Promise<Answer> => {
+      handler: async (call, { webhooks, clock }): Promise<Answer> => {
         const webhook = found(webhooks, call)
         const body = call.body as Fields
         const deliveryId = textField(body, 'deliveryId', MAX_ID_LENGTH)
@@ -255,16 +260,4 @@ function there(webhook: Webhook | undefined): Webhook {
 
 function answer(webhooks: Webhooks, webhook: Webhook, secret = false) {
   return { body: { webhook: webhookRecord(webhook, webhooks.standing(webhook), secret) } }
-}
-
-/**
- * Refuses a URL whose address is private. A name is checked when it is connected to, but an address can be refused at
- * once.
- * @param param the name of the field for the error
- */
-export function refusePrivate(outgoing: Outgoing, url: string, param = 'url'): void {
-  const refusal = outgoing.refusal(new URL(url).hostname)
-  if (refusal === undefined) return
-  const sentence = `${param}: Invalid url. ${refusal.message}. The server's operator can allow it with --webhook-private-addresses (RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES).`
-  throw new ApiError(400, sentence, { param, cause: refusal })
 }

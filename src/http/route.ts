@@ -115,10 +115,10 @@ export interface UploadRule {
 }
 
 /**
- * The definition of one endpoint. Routing, authentication, limits, validation, static types and the OpenAPI document
- * come from it. Write it with {@link route}, so that the handler's types follow the schemas.
+ * What one endpoint looks like, whoever answers it: routing, authentication, limits, validation, static types and the
+ * OpenAPI document come from it.
  */
-export interface Route<
+export interface RouteShape<
   P extends TObject | undefined = TObject | undefined,
   Q extends TObject | undefined = TObject | undefined,
   B extends TSchema | undefined = TSchema | undefined,
@@ -192,6 +192,14 @@ export interface Route<
    * the answer may have instead.
    */
   readonly answers: Readonly<Record<number, TObject>>
+}
+
+/** An endpoint with its handler. Write it with {@link route}, so that the handler's types follow the schemas. */
+export interface Route<
+  P extends TObject | undefined = TObject | undefined,
+  Q extends TObject | undefined = TObject | undefined,
+  B extends TSchema | undefined = TSchema | undefined,
+> extends RouteShape<P, Q, B> {
   /**
    * A faster way for the usual body. It gets the bytes of a JSON body first, which are only valid during the call. It
    * either does exactly what `body` and `handler` would do, or returns undefined without an effect to leave it to
@@ -223,4 +231,35 @@ export function route<
   B extends TSchema | undefined = undefined,
 >(definition: Route<P, Q, B>): Route {
   return definition as unknown as Route
+}
+
+/**
+ * An endpoint that every process can describe, but only a process with certain parts can answer. The others pass its
+ * requests on. Write it with {@link routeFor}.
+ */
+export interface RouteFor<Parts> {
+  readonly shape: RouteShape
+  readonly handlerOf: (parts: Parts) => Route['handler']
+}
+
+/** Defines routes whose handlers get those parts, too. The other types are inferred as in {@link route}. */
+export function routeFor<Parts>() {
+  return <
+    P extends TObject | undefined = undefined,
+    Q extends TObject | undefined = undefined,
+    B extends TSchema | undefined = undefined,
+  >({
+    handler,
+    ...shape
+  }: RouteShape<P, Q, B> & {
+    handler(call: Call<P, Q, B>, parts: Parts): Answer | Promise<Answer>
+  }): RouteFor<Parts> => ({
+    shape: shape as unknown as RouteShape,
+    handlerOf: (parts) => (call) => handler(call as Call<P, Q, B>, parts),
+  })
+}
+
+/** The routes, answered with these parts. */
+export function answeredWith<Parts>(routes: readonly RouteFor<Parts>[], parts: Parts): Route[] {
+  return routes.map(({ shape, handlerOf }) => ({ ...shape, handler: handlerOf(parts) }))
 }

@@ -338,7 +338,6 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'registry/projects',
       'registry/beacons',
       'registry/geofences',
-      'registry/hooks',
       'registry/settings',
       'registry/transfer',
       'registry',

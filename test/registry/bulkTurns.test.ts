@@ -1,6 +1,6 @@
 /** Changes of many records: an edit of the registry of one process is made at once, so others would wait for all of them. */
 import t from 'tap'
-import type { Answer, Route } from '../../src/http/route.ts'
+import { answeredWith, type Answer } from '../../src/http/route.ts'
 import { BEACONS } from '../../src/registry/beacons/beaconEntity.ts'
 import { parseBeacon } from '../../src/registry/beacons/parseBeacon.ts'
 import { bulkRoutes } from '../../src/registry/records/bulkRoutes.ts'
@@ -47,7 +47,8 @@ t.test('others have a turn after each commit', async (t) => {
     handle = setImmediate(turn)
   }
   let handle = setImmediate(turn)
-  const remove = bulkRoutes(BEACONS, beacons).find(({ method }) => method === 'DELETE') as Route
+  const routes = answeredWith(bulkRoutes(BEACONS), { collection: beacons })
+  const remove = routes.find(({ method }) => method === 'DELETE')!
   const call = { credentials: { scope: SCOPE }, query: { all: true, expectedCount: COUNT } }
   const handler = remove.handler as unknown as (given: object) => Promise<Answer>
   const { body } = await handler(call)

@@ -1,4 +1,4 @@
-import type { Answer, Call, Route } from '../../http/route.ts'
+import type { Answer, Call, Route, RouteShape } from '../../http/route.ts'
 import type { TObject, TSchema } from 'typebox'
 import { ApiError } from '../../runtime/errors.ts'
 import { NobodyListens, type Calls, type Served } from '../nats/calls.ts'
@@ -37,7 +37,7 @@ const ANSWER_MS = 65_000
  * @param missing the message of the 503 if no process serves them
  */
 export function remoteRoutes(
-  routes: readonly Route[],
+  routes: readonly RouteShape[],
   calls: Calls,
   subject: string,
   missing: string,
@@ -101,6 +101,6 @@ async function replyTo(bytes: Uint8Array, routes: ReadonlyMap<string, Route>): P
 /** These handlers answer with their promise, so they do not need the reply. */
 const NO_REPLY = { send() {}, fail() {}, aborted: false }
 
-function nameOf({ method, path }: Route): string {
+function nameOf({ method, path }: RouteShape): string {
   return `${method} ${path}`
 }

@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Type from 'typebox'
 import type { Fields } from '../../http/fields.ts'
-import { route, type Route } from '../../http/route.ts'
+import { routeFor, type RouteFor } from '../../http/route.ts'
 import type { ScopeId } from '../../model/scope.ts'
 import { ConcurrencyLimit } from '../../runtime/concurrencyLimit.ts'
 import { ApiError, badParam } from '../../runtime/errors.ts'
 import { inSlices } from '../../runtime/slices.ts'
-import type { Collection } from './collection.ts'
-import type { Entity } from './entity.ts'
+import type { EntityShape } from './entity.ts'
 import { FilterQuery, filterOf, isEmptyFilter, matchesFilter } from './listFilter.ts'
+import type { EditableRecords } from './port.ts'
 import type { RecordFilter, Referenced } from './recordList.ts'
 import type { ScopedRecord } from './recordRows.ts'
 import type { RecordStore } from './recordStore.ts'
@@ -43,12 +43,12 @@ const ANSWERS = {
  * first, then changed in commits of some hundred; what was edited meanwhile and no longer matches is left out.
  */
 export function bulkRoutes<D extends Referenced, R extends L, L extends ScopedRecord>(
-  entity: Entity<D, R>,
-  collection: Collection<D, R, L>,
-): Route[] {
-  const { plural, tag, role = 'write', changes } = entity
+  shape: EntityShape,
+): RouteFor<{ readonly collection: EditableRecords<D, R, L> }>[] {
+  const { plural, tag, role = 'write', changes } = shape
   if (changes === undefined) return []
   const concurrency = new ConcurrencyLimit(1, MOST_WAITING)
+  const bulkRoute = routeFor<{ readonly collection: EditableRecords<D, R, L> }>()
   const shared = {
     path: `/v1/${plural}`,
     auth: 'secret',
@@ -62,6 +62,7 @@ export function bulkRoutes<D extends Referenced, R extends L, L extends ScopedRe
     'that are edited meanwhile and no longer match are left out.'
 
   async function change(
+    collection: EditableRecords<D, R, L>,
     scope: ScopeId,
     query: BulkRequest,
     commit: (ids: readonly string[], isWanted: (record: L) => boolean) => number,
@@ -100,26 +101,30 @@ export function bulkRoutes<D extends Referenced, R extends L, L extends ScopedRe
   }
 
   return [
-    route({
+    bulkRoute({
       ...shared,
       method: 'PATCH',
       summary: `Change all ${plural} that match a filter`,
       description: `Each gets the fields of the body; those that are null or empty get their default value. ${description}`,
       body: changes.body,
-      handler: ({ credentials, query, body }) => {
+      handler: ({ credentials, query, body }, { collection }) => {
         const { scope } = credentials!
         const patch = changes.parse(body as Fields) as Partial<D>
-        return change(scope, query, (ids, isWanted) => collection.patchMany(scope, ids, patch, isWanted))
+        return change(collection, scope, query, (ids, isWanted) =>
+          collection.patchMany(scope, ids, patch, isWanted),
+        )
       },
     }),
-    route({
+    bulkRoute({
       ...shared,
       method: 'DELETE',
       summary: `Delete all ${plural} that match a filter`,
       description,
-      handler: ({ credentials, query }) => {
+      handler: ({ credentials, query }, { collection }) => {
         const { scope } = credentials!
-        return change(scope, query, (ids, isWanted) => collection.removeMany(scope, ids, isWanted))
+        return change(collection, scope, query, (ids, isWanted) =>
+          collection.removeMany(scope, ids, isWanted),
+        )
       },
     }),
   ]

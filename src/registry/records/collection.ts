@@ -5,20 +5,10 @@ import type { Change, EditLog } from '../store/editLog.ts'
 import type { RegistryReplica } from '../store/replica.ts'
 import { recordOf, rowOf, type StoredKind } from './entity.ts'
 import { ObjectRecords } from './objectRecords.ts'
+import { RecordExists, type EditableRecords, type PutOutcome } from './port.ts'
 import type { JointPut, Referenced } from './recordList.ts'
 import type { RecordRow, ScopedRecord } from './recordRows.ts'
 import type { RecordStore } from './recordStore.ts'
-
-/** Another record of the scope has the pair. */
-export class RecordExists extends Error {
-  override readonly name = 'RecordExists'
-  readonly record: Referenced
-
-  constructor(singular: string, record: Referenced) {
-    super(`A ${singular} with tag ${record.tag} and externalId ${record.externalId} already exists.`)
-    this.record = record
-  }
-}
 
 /** The dependencies of a collection. */
 export interface CollectionParts<R extends L, L extends ScopedRecord = R> {
@@ -29,13 +19,6 @@ export interface CollectionParts<R extends L, L extends ScopedRecord = R> {
   readonly store?: (scope: ScopeId) => RecordStore<R, L>
   /** Called after each change of a record of the scope. */
   readonly changed?: (scope: ScopeId, revision: number) => void
-}
-
-/** The result of a put. */
-export interface PutOutcome<R> {
-  readonly record: R
-  /** False if it replaced the record with the same tag and externalId. */
-  readonly created: boolean
 }
 
 /** How many rows are read between two reports of the progress. */
@@ -49,7 +32,11 @@ const PROGRESS_ROWS = 1000
  *
  * Whatever changes records is called within {@link edit}; see {@link EditLog}.
  */
-export class Collection<D extends Referenced, R extends L, L extends ScopedRecord = R> {
+export class Collection<
+  D extends Referenced,
+  R extends L,
+  L extends ScopedRecord = R,
+> implements EditableRecords<D, R, L> {
   protected readonly edits: EditLog
   protected readonly clock: Clock
   readonly #kind: StoredKind<R>

@@ -3,7 +3,7 @@ import { listPieces } from '../../http/answerText.ts'
 import type { Credentials } from '../../http/credentials.ts'
 import { present, type Fields } from '../../http/fields.ts'
 import { PageAnswers, PageQuery, recordPage } from '../../http/listQuery.ts'
-import { route, type Route } from '../../http/route.ts'
+import { answeredWith, routeFor, type Route, type RouteFor } from '../../http/route.ts'
 import { CountedPage, IncludeTotal } from '../../http/schemas.ts'
 import type { Role } from '../../model/role.ts'
 import type { ScopeId } from '../../model/scope.ts'
@@ -11,9 +11,9 @@ import { ApiError, notFound } from '../../runtime/errors.ts'
 import { inSlices, mapInSlices } from '../../runtime/slices.ts'
 import { ConcurrencyLimit } from '../../runtime/concurrencyLimit.ts'
 import { bulkRoutes } from './bulkRoutes.ts'
-import { RecordExists, type Collection } from './collection.ts'
-import type { Entity } from './entity.ts'
+import type { Entity, EntityShape } from './entity.ts'
 import { filterOf, FilterQuery } from './listFilter.ts'
+import { RecordExists, type EditableRecords } from './port.ts'
 import type { RecordPage, Referenced } from './recordList.ts'
 import type { ScopedRecord } from './recordRows.ts'
 import { Id, Nothing, PairParams } from './recordSchemas.ts'
@@ -38,22 +38,36 @@ const OrderQuery = {
 /** How many large answers are made at a time, because each is held in memory until it is sent. */
 export const ANSWERS_AT_ONCE = 8
 
+/** What answers the routes of a collection. */
+export interface ServedCollection<D extends Referenced, R extends L, L extends ScopedRecord> {
+  readonly entity: Entity<D, R>
+  readonly collection: EditableRecords<D, R, L>
+}
+
 /**
  * The routes that create, replace, list, get and delete the records of a collection, by id and by pair (secret keys).
- * @param turns shared with other routes that make large answers of the same records
+ * @param concurrency shared with other routes that make large answers of the same records
  */
 export function collectionRoutes<D extends Referenced, R extends L, L extends ScopedRecord>(
   entity: Entity<D, R>,
-  collection: Collection<D, R, L>,
-  concurrency = new ConcurrencyLimit(ANSWERS_AT_ONCE),
+  collection: EditableRecords<D, R, L>,
+  concurrency?: ConcurrencyLimit,
 ): Route[] {
-  const routes = new RouteMaker(entity, collection, concurrency)
-  return [...routes.edits(), ...routes.reads(), ...routes.deletions(), ...bulkRoutes(entity, collection)]
+  return answeredWith(routesOfCollection<D, R, L>(entity, concurrency), { entity, collection })
+}
+
+/** The same routes, for a process that may not be able to answer them. */
+export function routesOfCollection<D extends Referenced, R extends L, L extends ScopedRecord>(
+  shape: EntityShape,
+  concurrency = new ConcurrencyLimit(ANSWERS_AT_ONCE),
+): RouteFor<ServedCollection<D, R, L>>[] {
+  const routes = new RouteMaker<D, R, L>(shape, concurrency)
+  return [...routes.edits(), ...routes.reads(), ...routes.deletions(), ...bulkRoutes<D, R, L>(shape)]
 }
 
 class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
-  readonly #entity: Entity<D, R>
-  readonly #collection: Collection<D, R, L>
+  readonly #route = routeFor<ServedCollection<D, R, L>>()
+  readonly #shape: EntityShape
   readonly #concurrency: ConcurrencyLimit
   /** The path, such as `/v1/geofences`. */
   readonly #path: string
@@ -65,17 +79,16 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
   readonly #answer: TObject
   readonly #answersOf: Readonly<Record<'creation' | 'put' | 'replacement', Record<number, TObject>>>
 
-  constructor(entity: Entity<D, R>, collection: Collection<D, R, L>, concurrency: ConcurrencyLimit) {
-    const { singular, plural, tag } = entity
-    this.#entity = entity
-    this.#collection = collection
+  constructor(shape: EntityShape, concurrency: ConcurrencyLimit) {
+    const { singular, plural, tag } = shape
+    this.#shape = shape
     this.#concurrency = concurrency
     this.#path = `/v1/${plural}`
     this.#one = `${/^[aeiou]/.test(singular) ? 'an' : 'a'} ${singular}`
     this.#shared = { auth: 'secret', tag }
-    this.#edit = { ...this.#shared, role: entity.role ?? 'write' }
-    this.#answer = Type.Object({ [singular]: entity.record })
-    const { most } = entity
+    this.#edit = { ...this.#shared, role: shape.role ?? 'write' }
+    this.#answer = Type.Object({ [singular]: shape.record })
+    const { most } = shape
     const isFull = `the environment has ${most} ${plural} already`
     const isTaken = `another ${singular} has the tag and externalId`
     const conflict = (reason: string) => Type.Object({}, { description: `Conflict: ${reason}.` })
@@ -89,25 +102,25 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
     }
   }
 
-  edits(): Route[] {
-    const entity = this.#entity
-    const collection = this.#collection
+  edits(): RouteFor<ServedCollection<D, R, L>>[] {
+    const { newBody, body: wholeBody } = this.#shape
     return [
-      route({
+      this.#route({
         ...this.#edit,
         method: 'POST',
         path: this.#path,
         summary: `Create ${this.#one}`,
-        body: entity.newBody,
+        body: newBody,
         answers: this.#answersOf.creation,
-        handler: async (call) => {
+        handler: async (call, { entity, collection }) => {
           const definition = await entity.parse(call.body as Fields)
-          return this.#answerOf(
+          return answerOf(
+            entity,
             await collection.edit(refusingTaken(() => collection.create(scopeOf(call), definition))),
           )
         },
       }),
-      route({
+      this.#route({
         ...this.#edit,
         method: 'PUT',
         path: `${this.#path}/:tag/:externalId`,
@@ -115,15 +128,15 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
         description:
           'Replaces the whole definition: a field that is absent, null or empty gets its default value.',
         params: PairParams,
-        body: entity.body,
+        body: wholeBody,
         answers: this.#answersOf.put,
-        handler: async (call) => {
+        handler: async (call, { entity, collection }) => {
           const definition = await entity.parse(call.body as Fields, call.params)
           const { record } = await collection.edit(() => collection.put(scopeOf(call), definition))
-          return this.#answerOf(record)
+          return answerOf(entity, record)
         },
       }),
-      route({
+      this.#route({
         ...this.#edit,
         method: 'PUT',
         path: `${this.#path}/:id`,
@@ -131,9 +144,9 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
         description:
           'Replaces the whole definition; tag and externalId stay the same if they are not in the body.',
         params: Id,
-        body: entity.body,
+        body: wholeBody,
         answers: this.#answersOf.replacement,
-        handler: async (call) => {
+        handler: async (call, { entity, collection }) => {
           const { id } = call.params
           const scope = scopeOf(call)
           const find = () => this.#found(collection.store(scope).get(id))
@@ -149,16 +162,16 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
             const pair = Object.fromEntries(kept.map((name) => [name, now[name]]))
             return this.#found(collection.replace(scope, id, { ...definition, ...pair }))
           }
-          return this.#answerOf(await collection.edit(refusingTaken(replace)))
+          return answerOf(entity, await collection.edit(refusingTaken(replace)))
         },
       }),
     ]
   }
 
-  reads(): Route[] {
-    const { record, plural } = this.#entity
+  reads(): RouteFor<ServedCollection<D, R, L>>[] {
+    const { record, plural } = this.#shape
     return [
-      route({
+      this.#route({
         ...this.#shared,
         method: 'GET',
         path: this.#path,
@@ -166,11 +179,11 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
         query: Type.Object({ ...FilterQuery, ...PageQuery, ...OrderQuery }),
         meta: CountedPage,
         answers: { 200: Type.Object({ [plural]: Type.Array(record) }), ...PageAnswers },
-        handler: async (call) => {
+        handler: async (call, { entity, collection }) => {
           const { sortBy = 'createdAt', includeTotal = false } = call.query
           const isDate = sortBy === 'createdAt' || sortBy === 'updatedAt'
           const { order = isDate ? 'desc' : 'asc' } = call.query
-          const store = this.#collection.store(scopeOf(call))
+          const store = collection.store(scopeOf(call))
           const page = recordPage(call.query, (id) => store.records.has(id))
           const wanted = { ...filterOf<L>(call.query), ...page }
           const isAsKept = sortBy === 'createdAt' && order === 'desc' && !includeTotal
@@ -182,89 +195,97 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
             const { records, hasMore, total } = found
             return {
               meta: { hasMore, ...(includeTotal && { total }) },
-              pieces: listPieces(`"${plural}":`, await this.#textsInSlices(store, records)),
+              pieces: listPieces(`"${plural}":`, await textsInSlices(entity, store, records)),
             }
           })
         },
       }),
-      route({
+      this.#route({
         ...this.#shared,
         method: 'GET',
         path: `${this.#path}/:id`,
         summary: `Get ${this.#one} by its id`,
         params: Id,
         answers: { 200: this.#answer },
-        handler: (call) => {
-          const store = this.#collection.store(scopeOf(call))
-          return this.#answerOf(store.whole(this.#found(store.get(call.params.id))))
+        handler: (call, { entity, collection }) => {
+          const store = collection.store(scopeOf(call))
+          return answerOf(entity, store.whole(this.#found(store.get(call.params.id))))
         },
       }),
-      route({
+      this.#route({
         ...this.#shared,
         method: 'GET',
         path: `${this.#path}/:tag/:externalId`,
         summary: `Get ${this.#one} by its pair`,
         params: PairParams,
         answers: { 200: this.#answer },
-        handler: (call) => {
+        handler: (call, { entity, collection }) => {
           const { tag, externalId } = call.params
-          const store = this.#collection.store(scopeOf(call))
-          return this.#answerOf(store.whole(this.#found(store.byPair(tag, externalId))))
+          const store = collection.store(scopeOf(call))
+          return answerOf(entity, store.whole(this.#found(store.byPair(tag, externalId))))
         },
       }),
     ]
   }
 
-  deletions(): Route[] {
-    const remove = async (scope: ScopeId, find: (store: RecordStore<R, L>) => L | undefined) => {
-      const collection = this.#collection
+  deletions(): RouteFor<ServedCollection<D, R, L>>[] {
+    const remove = async (
+      collection: EditableRecords<D, R, L>,
+      scope: ScopeId,
+      find: (store: RecordStore<R, L>) => L | undefined,
+    ) => {
       await collection.edit(() => collection.delete(scope, this.#found(find(collection.store(scope))).id))
       return {}
     }
     return [
-      route({
+      this.#route({
         ...this.#edit,
         method: 'DELETE',
         path: `${this.#path}/:id`,
         summary: `Delete ${this.#one} by its id`,
         params: Id,
         answers: { 200: Nothing },
-        handler: (call) => remove(scopeOf(call), (store) => store.get(call.params.id)),
+        handler: (call, { collection }) =>
+          remove(collection, scopeOf(call), (store) => store.get(call.params.id)),
       }),
-      route({
+      this.#route({
         ...this.#edit,
         method: 'DELETE',
         path: `${this.#path}/:tag/:externalId`,
         summary: `Delete ${this.#one} by its pair`,
         params: PairParams,
         answers: { 200: Nothing },
-        handler: (call) =>
-          remove(scopeOf(call), (store) => store.byPair(call.params.tag, call.params.externalId)),
+        handler: (call, { collection }) =>
+          remove(collection, scopeOf(call), (store) => store.byPair(call.params.tag, call.params.externalId)),
       }),
     ]
   }
 
-  #answerOf(record: R) {
-    return { body: { [this.#entity.singular]: this.#entity.answer(record) } }
-  }
-
   #found<T extends L>(record: T | undefined): T {
     if (record !== undefined) return record
-    const { singular } = this.#entity
+    const { singular } = this.#shape
     throw notFound(singular[0]!.toUpperCase() + singular.slice(1))
   }
+}
 
-  /**
-   * The records of a page as JSON. A thousand of the largest polygons are 90 MB, and take a second or two to write, so
-   * other requests get turns in between. Each record is shown as it is when it is written, and left out if it was
-   * deleted in the meantime.
-   */
-  #textsInSlices(store: RecordStore<R, L>, records: readonly L[]): Promise<string[]> {
-    return mapInSlices(records, ({ id }) => {
-      const record = store.get(id)
-      return record && JSON.stringify(this.#entity.answer(store.whole(record)))
-    })
-  }
+function answerOf<D extends Referenced, R extends ScopedRecord>(entity: Entity<D, R>, record: R) {
+  return { body: { [entity.singular]: entity.answer(record) } }
+}
+
+/**
+ * The records of a page as JSON. A thousand of the largest polygons are 90 MB, and take a second or two to write, so
+ * other requests get turns in between. Each record is shown as it is when it is written, and left out if it was
+ * deleted in the meantime.
+ */
+function textsInSlices<D extends Referenced, R extends L, L extends ScopedRecord>(
+  entity: Entity<D, R>,
+  store: RecordStore<R, L>,
+  records: readonly L[],
+): Promise<string[]> {
+  return mapInSlices(records, ({ id }) => {
+    const record = store.get(id)
+    return record && JSON.stringify(entity.answer(store.whole(record)))
+  })
 }
 
 /** The scope of a call to a route that needs a key. */

@@ -21,11 +21,10 @@ export interface StoredKind<R extends ScopedRecord> {
   fromRow?(row: RecordRow): R
 }
 
-/**
- * A kind of record with a tag and an externalId that users create, read, replace and delete: its schemas, rules and
- * texts. {@link Collection} stores its records, and {@link collectionRoutes} serves them.
- */
-export interface Entity<Definition extends Referenced, R extends ScopedRecord> extends StoredKind<R> {
+/** What the routes of a kind of record look like: its schemas and texts. */
+export interface EntityShape {
+  /** The name of a record in sentences, such as `geofence`. */
+  readonly singular: string
   /** The path under /v1/, and the member of a list's answer, such as `geofences`. */
   readonly plural: string
   /** The heading of its operations in the reference. */
@@ -43,14 +42,22 @@ export interface Entity<Definition extends Referenced, R extends ScopedRecord> e
   readonly newBody: TObject
   /** The body of a definition whose pair is known from the path or from the record. */
   readonly body: TObject
+  /** The schema of the result of {@link Entity.answer}. */
+  readonly record: TObject
+}
+
+/**
+ * A kind of record with a tag and an externalId that users create, read, replace and delete: its schemas, rules and
+ * texts. {@link Collection} stores its records, and {@link collectionRoutes} serves them.
+ */
+export interface Entity<Definition extends Referenced, R extends ScopedRecord>
+  extends StoredKind<R>, EntityShape {
   /**
    * Reads a definition from a body, a form or a row of a file.
    * @param known the pair, if the path contains it; a field that contradicts it is refused
    * @throws ApiError 400 naming the field
    */
   parse(fields: Fields, known?: Pair): Definition | Promise<Definition>
-  /** The schema of the result of `answer`. */
-  readonly record: TObject
   /** The record as the API returns it. */
   answer(record: R): Record<string, unknown>
 }
