@@ -117,6 +117,9 @@ t.test('names in the language of the question', async (t) => {
   t.strictSame(await fieldOf(''), ['get', 'name'])
   t.strictSame(await fieldOf('?language=de'), ['coalesce', ['get', 'name:de'], ['get', 'name']])
   t.strictSame(await fieldOf('?language=pt-BR'), ['coalesce', ['get', 'name:pt'], ['get', 'name']])
+  // As everywhere: of a parameter that is given twice, the last one counts.
+  const twice = await fieldOf('?language=fr&language=de')
+  t.strictSame(twice, ['coalesce', ['get', 'name:de'], ['get', 'name']])
   const unknown = await get('styles/light?language=tlh')
   t.match([unknown.status, unknown.body.meta], [400, { param: 'language' }])
 })

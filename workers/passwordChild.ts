@@ -1,0 +1,3 @@
+import { serveHashes } from '../src/accounts/hashChild.ts'
+
+serveHashes()
