@@ -16,6 +16,7 @@ import { storeSalt } from '../../src/events/ids.ts'
 import { DEFAULT_SETTINGS } from '../../src/model/settings.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
 import type { Update } from '../../src/model/update.ts'
+import { CachedOffsets } from '../../src/model/zoneOffsets.ts'
 import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
 import { ScopeTrips } from '../../src/registry/trips/scopeTrips.ts'
 import { NO_ATLAS } from '../../src/rules/atlas.ts'
@@ -75,6 +76,7 @@ function world(): ScopeView {
     index,
     trips: new ScopeTrips(),
     geofence: (id) => byId.get(id),
+    zones: new CachedOffsets(),
     geofenceNamed: () => undefined,
   }
 }

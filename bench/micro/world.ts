@@ -75,11 +75,12 @@ interface Engine {
 const writer = new FrameWriter()
 
 function engine(shared: ScopeView, atlas: Atlas, settings: Partial<Settings>): Engine {
-  const { index, beacons, trips } = shared
+  const { index, beacons, trips, zones } = shared
   const view: ScopeView = {
     settings: { ...DEFAULT_SETTINGS, ...settings },
     revision: 1,
     atlas,
+    zones,
     beacons,
     index,
     trips,

@@ -3,6 +3,7 @@ import { Partition } from '../../src/actor/partition.ts'
 import { storeSalt } from '../../src/events/ids.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
+import { CachedOffsets } from '../../src/model/zoneOffsets.ts'
 import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
 import { ScopeTrips } from '../../src/registry/trips/scopeTrips.ts'
 import { NO_ATLAS } from '../../src/rules/atlas.ts'
@@ -44,6 +45,7 @@ export function viewOf(circles: readonly Circle[], settings: Partial<Settings>):
     index,
     trips: new ScopeTrips(),
     geofence: (id) => byId.get(id),
+    zones: new CachedOffsets(),
     geofenceNamed: () => undefined,
   }
 }

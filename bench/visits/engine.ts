@@ -3,6 +3,7 @@ import { Partition } from '../../src/actor/partition.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import { storeSalt } from '../../src/events/ids.ts'
 import { DEFAULT_SETTINGS } from '../../src/model/settings.ts'
+import { CachedOffsets } from '../../src/model/zoneOffsets.ts'
 import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
 import { ScopeTrips } from '../../src/registry/trips/scopeTrips.ts'
 import type { ScopeView } from '../../src/rules/port.ts'
@@ -32,6 +33,7 @@ export function visitsByEngine({ atlas }: PlacedCity, reports: readonly Report[]
     index: createGeofenceIndex(),
     trips: new ScopeTrips(),
     geofence: () => undefined,
+    zones: new CachedOffsets(),
     geofenceNamed: () => undefined,
   }
   const partition = new Partition(0, storeSalt('0123456789abcdef'))

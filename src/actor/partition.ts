@@ -421,7 +421,7 @@ export class Partition {
   ): readonly string[] | Exclude<Refusal, typeof RATE_LIMITED> {
     const { table } = this
     const before = table.exists(row) ? table.activeProfile(row) : undefined
-    const now = circumstancesOf(update, time, view.settings)
+    const now = circumstancesOf(update, time, view)
     const rows = before === undefined ? undefined : table
     const metadata = update.metadata ?? before?.metadata
     const reading = doneBefore(prepared.isRead)

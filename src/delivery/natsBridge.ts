@@ -8,7 +8,7 @@ import { keepRunning, type RetryPauses } from '../runtime/retry.ts'
 import { TroubleOnce } from '../runtime/troubles.ts'
 import type { NatsOffset } from './natsOffset.ts'
 import { BATCH_MESSAGES, NatsStream, type NatsMessage } from './natsStream.ts'
-import { addressOf, subjectOf } from '../model/eventSubject.ts'
+import { addressOf, SubjectWriter } from '../model/eventSubject.ts'
 
 /** Approximate bytes of one batch. Besides it, only one part of the feed is in memory. */
 const BATCH_BYTES = 2 * 1024 * 1024
@@ -60,6 +60,7 @@ export class NatsBridge {
   readonly #connection: NodeConnectionOptions
   readonly #encode: (json: string) => Uint8Array
   readonly #logger: Logger
+  readonly #subjects = new SubjectWriter()
   readonly #stopped = new AbortController()
   #running: Promise<void> = Promise.resolve()
   #server: string | undefined
@@ -216,6 +217,6 @@ export class NatsBridge {
   }
 
   #messageOf(event: StoredEvent): NatsMessage {
-    return { subject: subjectOf(event), id: event.id, data: this.#encode(event.json) }
+    return { subject: this.#subjects.subjectOf(event), id: event.id, data: this.#encode(event.json) }
   }
 }

@@ -69,7 +69,10 @@ export async function trackAnonymously(
     // Which of them were near before is not known.
     nearbyPlaceChains: [],
   }
-  const now = circumstancesOf({ ...update, userId: undefined }, timeOf(update), settings)
+  const now = circumstancesOf({ ...update, userId: undefined }, timeOf(update), {
+    settings,
+    zones: view.zones,
+  })
   const { metadata } = update
   const { knowsRegions, ...known } = stays
   const before = { ...NO_STATE, ...known }

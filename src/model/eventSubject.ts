@@ -28,9 +28,19 @@ export const EVERY_SUBJECT = 'events.>'
  * contain are written as in a URL, so that {@link addressOf} can read them. Each takes at most three bytes. With the
  * API's limits of 256 characters, the subject is far below the 4,096 bytes of a NATS protocol line.
  */
-export function subjectOf({ scope, type, deviceId }: Addressed): string {
-  const environment = isLive(scope) ? 'live' : 'test'
-  return `events.${projectOf(scope)}.${environment}.${typeTokens.of(type)}.${deviceTokens.of(deviceId)}`
+export function subjectOf(event: Addressed): string {
+  return joined(event, typeToken(event.type), deviceToken(event.deviceId))
+}
+
+/** Writes subjects like {@link subjectOf}, and remembers the tokens that it wrote last. */
+export class SubjectWriter {
+  /** Apps choose the types of conversions, so there may be any number. */
+  readonly #types = new Tokens(256, typeToken)
+  readonly #devices = new Tokens(1024, deviceToken)
+
+  subjectOf(event: Addressed): string {
+    return joined(event, this.#types.of(event.type), this.#devices.of(event.deviceId))
+  }
 }
 
 /** The tokens of texts, as many as are kept. One update may cause thousands of events of one type and device. */
@@ -54,14 +64,20 @@ class Tokens {
   }
 }
 
-/** Apps choose the types of conversions, so there may be any number. */
-const typeTokens = new Tokens(256, (type) =>
-  type
+function joined({ scope }: Addressed, type: string, device: string): string {
+  return `events.${projectOf(scope)}.${isLive(scope) ? 'live' : 'test'}.${type}.${device}`
+}
+
+function typeToken(type: string): string {
+  return type
     .split('.')
     .map((part) => escape(part).replaceAll(':', '%3A'))
-    .join(':'),
-)
-const deviceTokens = new Tokens(1024, (deviceId) => (deviceId === '' ? NO_DEVICE : escape(deviceId)))
+    .join(':')
+}
+
+function deviceToken(deviceId: string): string {
+  return deviceId === '' ? NO_DEVICE : escape(deviceId)
+}
 
 /** The parts of a subject; undefined if it is not the subject of an event. */
 export function addressOf(subject: string): Addressed | undefined {

@@ -1,3 +1,5 @@
+import type { ZoneOffsets } from './zoneOffsets.ts'
+
 /** Minutes of the day, 0 ≤ open < 1440, open < close ≤ open + 1440: a pair that crosses midnight closes past 1440. */
 export type OpenPair = readonly [open: number, close: number]
 
@@ -12,14 +14,6 @@ export interface OperatingHours {
 export class OperatingHoursError extends Error {
   override name = 'OperatingHoursError'
 }
-
-/**
- * Parsed hours by their JSON text. Thousands of branches have the same hours, and then share them instead of taking a
- * kilobyte each. When there are too many, it starts again.
- */
-const known = new Map<string, OperatingHours>()
-const MAX_KNOWN = 1024
-const MAX_KNOWN_LENGTH = 2048
 
 /** How many pairs a day may have. More are a mistake. */
 const MAX_PAIRS_PER_DAY = 48
@@ -43,14 +37,7 @@ export function parseOperatingHours(value: unknown): OperatingHours | undefined 
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new OperatingHoursError('must be a dictionary from day names to lists of [open, close] pairs.')
   }
-  const text = JSON.stringify(value)
-  const before = known.get(text)
-  if (before !== undefined) return before
-  const hours = readDays(value)
-  if (hours === undefined || text.length > MAX_KNOWN_LENGTH) return hours
-  if (known.size === MAX_KNOWN) known.clear()
-  known.set(text, hours)
-  return hours
+  return readDays(value)
 }
 
 function readDays(value: object): OperatingHours | undefined {
@@ -75,8 +62,8 @@ function readDays(value: object): OperatingHours | undefined {
 }
 
 /** Whether a location with these hours in this IANA time zone is open at `timeMs` (epoch milliseconds). */
-export function isOpen(hours: OperatingHours, timeZone: string, timeMs: number): boolean {
-  const weekMinute = localWeekMinute(timeZone, timeMs)
+export function isOpen(hours: OperatingHours, timeZone: string, timeMs: number, zones: ZoneOffsets): boolean {
+  const weekMinute = localWeekMinute(timeZone, timeMs, zones)
   const day = Math.floor(weekMinute / MINUTES_PER_DAY)
   const minute = weekMinute - day * MINUTES_PER_DAY
   for (const pair of hours.week[day] ?? []) {
@@ -134,81 +121,14 @@ function minuteOf(name: string, text: string): number {
   return ((hour % 12) + (half === 'p' ? 12 : 0)) * 60 + minute
 }
 
-/**
- * A zone's offset changes at most once in a quarter of an hour, and in our century only at its edges. So if it is the
- * same at both edges, it holds between them, and Intl, which takes microseconds, is asked once per quarter and zone.
- */
-const QUARTER_MS = 15 * 60_000
-const MAX_CACHED_QUARTERS = 4096
-
-interface ZoneClock {
-  readonly format: Intl.DateTimeFormat
-  /** The offset in milliseconds by the number of the quarter; NaN if it changes within the quarter. */
-  readonly offsets: Map<number, number>
-}
-
-/**
- * The clocks by the zone's name, which may be spelled in upper and lower case. When there are too many, it starts
- * again.
- */
-const zones = new Map<string, ZoneClock>()
-const MAX_ZONES = 1024
-
 /** Whole minutes since Sunday 00:00 on the zone's wall clock, 0 to 10079. */
-function localWeekMinute(timeZone: string, timeMs: number): number {
-  const minute = Math.floor((timeMs + offsetMs(timeZone, timeMs)) / 60_000)
+function localWeekMinute(timeZone: string, timeMs: number, zones: ZoneOffsets): number {
+  const minute = Math.floor((timeMs + zones.offsetMs(timeZone, timeMs)) / 60_000)
   return mod(minute + EPOCH_WEEK_MINUTE, MINUTES_PER_WEEK)
 }
 
 /** 1970-01-01 was a Thursday. */
 const EPOCH_WEEK_MINUTE = 4 * MINUTES_PER_DAY
-
-/** The local time of the time zone minus UTC at that time, in milliseconds. */
-export function offsetMs(timeZone: string, timeMs: number): number {
-  let zone = zones.get(timeZone)
-  if (zone === undefined) {
-    const format = new Intl.DateTimeFormat('en-US', {
-      timeZone,
-      hourCycle: 'h23',
-      weekday: 'short',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    })
-    zone = { format, offsets: new Map() }
-    if (zones.size === MAX_ZONES) zones.clear()
-    zones.set(timeZone, zone)
-  }
-  const quarter = Math.floor(timeMs / QUARTER_MS)
-  let offset = zone.offsets.get(quarter)
-  if (offset === undefined) {
-    offset = exactOffsetMs(zone.format, quarter * QUARTER_MS)
-    if (exactOffsetMs(zone.format, (quarter + 1) * QUARTER_MS - 1) !== offset) offset = Number.NaN
-    if (zone.offsets.size >= MAX_CACHED_QUARTERS) zone.offsets.clear()
-    zone.offsets.set(quarter, offset)
-  }
-  return Number.isNaN(offset) ? exactOffsetMs(zone.format, timeMs) : offset
-}
-
-/**
- * The local time minus UTC, computed from weekday and time alone. It needs no calendar, because offsets are less than
- * half a week.
- */
-function exactOffsetMs(format: Intl.DateTimeFormat, timeMs: number): number {
-  const second = Math.floor(timeMs / 1000)
-  let local = 0
-  for (const { type, value } of format.formatToParts(second * 1000)) {
-    if (type === 'weekday') local += SHORT_DAYS.indexOf(value) * 86_400
-    else if (type === 'hour') local += Number(value) * 3600
-    else if (type === 'minute') local += Number(value) * 60
-    else if (type === 'second') local += Number(value)
-  }
-  const week = MINUTES_PER_WEEK * 60
-  const difference = mod(local - second - EPOCH_WEEK_MINUTE * 60, week)
-  return (difference > week / 2 ? difference - week : difference) * 1000
-}
-
-const SHORT_DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 
 function mod(value: number, modulus: number): number {
   return ((value % modulus) + modulus) % modulus

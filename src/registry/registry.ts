@@ -1,10 +1,12 @@
 import { ACCOUNT_ROWS } from './people/rows.ts'
 import { People } from './people/people.ts'
 import type { ScopeId } from '../model/scope.ts'
+import { CachedOffsets } from '../model/zoneOffsets.ts'
 import type { Atlas } from '../rules/atlas.ts'
 import type { RegistryView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
+import { SharedTexts } from '../spatial/sharedTexts.ts'
 import { Audit } from './audit/audit.ts'
 import { AuditedEdits } from './audit/auditedEdits.ts'
 import { AUDIT_ROWS } from './audit/auditRows.ts'
@@ -63,8 +65,11 @@ export function registryRows(collections: readonly AnyEntity[] = []): RowKind[] 
 /** The surroundings of a registry. */
 export interface RegistrySurroundings {
   readonly clock: Clock
-  /** Creates an empty geofence index for one scope. */
-  readonly createIndex: () => GeofenceIndex
+  /**
+   * Creates an empty geofence index for one scope.
+   * @param texts those of all scopes of the registry
+   */
+  readonly createIndex: (texts: SharedTexts) => GeofenceIndex
   /** What the engine knows about the world. If absent, it knows nothing. */
   readonly atlas?: Atlas | undefined
   /**
@@ -120,7 +125,9 @@ export class Registry implements RegistryView {
   readonly #database: RegistryDatabase
   readonly #edits: EditLog
   readonly #clock: Clock
-  readonly #createIndex: () => GeofenceIndex
+  readonly #createIndex: (texts: SharedTexts) => GeofenceIndex
+  readonly #texts = new SharedTexts()
+  readonly #zones = new CachedOffsets()
   readonly #atlas: Atlas | undefined
   readonly #scopes = new Map<ScopeId, ScopeStore>()
   readonly #collections: ReadonlyMap<AnyEntity, Collection<Referenced, ScopedRecord>>
@@ -149,6 +156,7 @@ export class Registry implements RegistryView {
       changed,
       store: (scope) => this.scope(scope).geofences,
       scopes: () => this.#scopes.keys(),
+      texts: this.#texts,
     })
     this.beacons = new Collection(BEACONS, { ...parts, changed, store: (scope) => this.scope(scope).beacons })
     this.webhooks = new WebhookRegistry(parts)
@@ -206,7 +214,8 @@ export class Registry implements RegistryView {
   scope(scope: ScopeId): ScopeStore {
     let store = this.#scopes.get(scope)
     if (store === undefined) {
-      store = new ScopeStore(this.#createIndex(), this.#clock, this.revision, this.#atlas)
+      const index = this.#createIndex(this.#texts)
+      store = new ScopeStore(index, this.#clock, this.revision, this.#atlas, this.#zones)
       this.#scopes.set(scope, store)
     }
     return store

@@ -1,5 +1,6 @@
 import type { GeofenceProperties } from '../model/geofence.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../model/settings.ts'
+import { CachedOffsets, type ZoneOffsets } from '../model/zoneOffsets.ts'
 import { NO_ATLAS, type Atlas } from '../rules/atlas.ts'
 import type { ScopeView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -12,17 +13,26 @@ import { ScopeTrips } from './trips/scopeTrips.ts'
 export class ScopeStore implements ScopeView {
   settings: Settings = DEFAULT_SETTINGS
   readonly atlas: Atlas
+  readonly zones: ZoneOffsets
   readonly index: GeofenceIndex
   readonly geofences: GeofenceStore
   readonly beacons = new BeaconStore()
   readonly trips = new ScopeTrips()
   #ownRevision: number
 
-  constructor(index: GeofenceIndex, clock: Clock, revision: number, atlas = NO_ATLAS) {
+  /** @param zones shared with other scopes */
+  constructor(
+    index: GeofenceIndex,
+    clock: Clock,
+    revision: number,
+    atlas = NO_ATLAS,
+    zones: ZoneOffsets = new CachedOffsets(),
+  ) {
     this.index = index
     this.geofences = new GeofenceStore(index, clock)
     this.#ownRevision = revision
     this.atlas = atlas
+    this.zones = zones
   }
 
   /** The sum of two revisions. Neither of them ever falls, so the sum is the same only if both are. */

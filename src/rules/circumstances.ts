@@ -1,6 +1,7 @@
 import { evaluatedAccuracy } from '../geometry/confidence.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
+import type { ZoneOffsets } from '../model/zoneOffsets.ts'
 
 /** What every evaluator needs to know about an update. */
 export interface Circumstances {
@@ -17,10 +18,16 @@ export interface Circumstances {
   readonly stopped: boolean
   readonly foreground: boolean
   readonly settings: Settings
+  /** For operating hours. */
+  readonly zones: ZoneOffsets
 }
 
 /** The circumstances of an update. They are the same whenever it is evaluated. */
-export function circumstancesOf(update: Update, time: number, settings: Settings): Circumstances {
+export function circumstancesOf(
+  update: Update,
+  time: number,
+  { settings, zones }: Pick<Circumstances, 'settings' | 'zones'>,
+): Circumstances {
   return {
     time,
     receivedAt: update.receivedAt,
@@ -31,6 +38,7 @@ export function circumstancesOf(update: Update, time: number, settings: Settings
     stopped: update.stopped,
     foreground: update.foreground,
     settings,
+    zones,
   }
 }
 

@@ -34,7 +34,7 @@ export function crossingOf(
     geofence,
     confidence: 1,
     at: entered,
-    ...operating(geofence, entered.time),
+    ...operating(geofence, entered.time, now),
   }
   if (ineligibility(geofence, { ...now, time: exited.time }) !== undefined) return [entry]
   const exit: GeofenceTransition = {
@@ -43,12 +43,12 @@ export function crossingOf(
     confidence: 1,
     at: exited,
     duration: insideMs / 60_000,
-    ...operating(geofence, exited.time),
+    ...operating(geofence, exited.time, now),
   }
   return [entry, exit]
 }
 
-function operating(geofence: GeofenceProperties, time: number) {
-  const currentlyOperating = operatingAt(geofence, time)
+function operating(geofence: GeofenceProperties, time: number, { zones }: Circumstances) {
+  const currentlyOperating = operatingAt(geofence, time, zones)
   return currentlyOperating === undefined ? {} : { currentlyOperating }
 }

@@ -2,6 +2,7 @@ import type { Visit } from '../model/device.ts'
 import type { GeofenceEventType } from '../model/event.ts'
 import { isActive, type GeofenceProperties } from '../model/geofence.ts'
 import type { Settings } from '../model/settings.ts'
+import type { ZoneOffsets } from '../model/zoneOffsets.ts'
 import type { Circumstances } from './circumstances.ts'
 import { entryConfidence, exitConfidence } from '../geometry/confidence.ts'
 import { isOpen } from '../model/operatingHours.ts'
@@ -83,7 +84,8 @@ export function ineligibility(geofence: GeofenceProperties, now: Circumstances):
   if (geofence.deleteAfter !== undefined && now.receivedAt >= geofence.deleteAfter) return 'expired'
   if (!isMeantFor(geofence, now.userId)) return 'otherUser'
   if (!isMeantForAddress(geofence, now.ip)) return 'otherAddress'
-  if (now.settings.restrictToOperatingHours && operatingAt(geofence, now.time) === false) return 'closed'
+  if (now.settings.restrictToOperatingHours && operatingAt(geofence, now.time, now.zones) === false)
+    return 'closed'
   return undefined
 }
 
@@ -112,9 +114,13 @@ export function isMeantForAddress(geofence: GeofenceProperties, ip: string): boo
 }
 
 /** Whether time t is within the geofence's operating hours; undefined if it has none. */
-export function operatingAt(geofence: GeofenceProperties, time: number): boolean | undefined {
+export function operatingAt(
+  geofence: GeofenceProperties,
+  time: number,
+  zones: ZoneOffsets,
+): boolean | undefined {
   if (geofence.operatingHours === undefined) return undefined
-  return isOpen(geofence.operatingHours, geofence.timeZone, time)
+  return isOpen(geofence.operatingHours, geofence.timeZone, time, zones)
 }
 
 /** Minutes after which a stay causes a dwell event; undefined if it never does. */
@@ -157,7 +163,7 @@ function decideOutside(fact: Fact, now: Circumstances, approachingSince: number 
   const ineligible = ineligibility(geofence, now)
   if (distance > entryReach(now)) return decision('outside', 1, ineligible, undefined, undefined)
   const confidence = now.accuracyKnown ? entryConfidence(distance, fact.coverage, now.accuracy) : 1
-  const open = operatingAt(geofence, now.time)
+  const open = operatingAt(geofence, now.time, now.zones)
   const withheld =
     ineligible ??
     (needsStop(geofence, settings) && !now.stopped && !now.foreground
@@ -179,7 +185,7 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
   if (ineligible === 'disabled' || ineligible === 'expired' || ineligible === 'otherUser')
     return decision('dropped', 1, ineligible, undefined, undefined)
 
-  const open = operatingAt(geofence, now.time)
+  const open = operatingAt(geofence, now.time, now.zones)
   // A buffered entry may be up to A outside, so an exit must also be more than A outside, or the state would
   // alternate.
   const threshold = settings.bufferExits || settings.bufferEntries ? now.accuracy : 0

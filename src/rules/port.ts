@@ -3,6 +3,7 @@ import type { CandidateCache } from './candidateCache.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
+import type { ZoneOffsets } from '../model/zoneOffsets.ts'
 import type { BeaconDirectory, GeofenceIndex } from '../spatial/port.ts'
 
 /** What the engine reads of one scope. An edit replaces its objects and never changes them. */
@@ -11,6 +12,8 @@ export interface ScopeView {
   /** Increases with every change of this scope's geofences, beacons or settings, or of the atlas. */
   readonly revision: number
   readonly atlas: Atlas
+  /** Shared by the scopes of a registry. */
+  readonly zones: ZoneOffsets
   readonly beacons: BeaconDirectory
   readonly index: GeofenceIndex
   readonly trips: ActiveTrips

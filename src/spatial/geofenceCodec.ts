@@ -2,7 +2,7 @@ import type { GeofenceProperties, GeofenceType } from '../model/geofence.ts'
 import { parseOperatingHours } from '../model/operatingHours.ts'
 import type { OperatingHours } from '../model/operatingHours.ts'
 import { nameHash } from '../runtime/nameHash.ts'
-import { numberOfText, sharedText, shareText, UNSHARED } from './sharedTexts.ts'
+import { UNSHARED, type SharedTexts } from './sharedTexts.ts'
 
 /**
  * A geofence without its shape as bytes, and functions that read single fields from the bytes, so that a list of a
@@ -38,19 +38,22 @@ let scratch = Buffer.allocUnsafeSlow(4096)
 let end = 0
 let at = 0
 
-/** Packs into {@link packedBytes} and returns the number of bytes. */
-export function packGeofence(geofence: GeofenceProperties): number {
+/**
+ * Packs into {@link packedBytes} and returns the number of bytes.
+ * @param texts has the shared texts from now on; unpacking needs it, too
+ */
+export function packGeofence(geofence: GeofenceProperties, texts: SharedTexts): number {
   const { id, scope, tag, externalId, description, type, enabled, timeZone, createdAt, updatedAt } = geofence
   const { operatingHours } = geofence
-  const hours = operatingHours === undefined ? NO_HOURS : shareText(JSON.stringify(operatingHours.source))
+  const hours = operatingHours === undefined ? NO_HOURS : texts.share(JSON.stringify(operatingHours.source))
   const more = restOf(geofence, hours === UNSHARED ? operatingHours : undefined)
   let flags = TYPES.indexOf(type) << TYPE_SHIFT
   if (enabled) flags |= FLAG_ENABLED
   if (hours !== NO_HOURS) flags |= FLAG_HOURS
   if (more !== undefined) flags |= FLAG_MORE
   if (!writeId(id)) flags |= FLAG_OTHER_ID
-  const sharedTag = shareText(tag)
-  const sharedTimeZone = shareText(timeZone)
+  const sharedTag = texts.share(tag)
+  const sharedTimeZone = texts.share(timeZone)
   scratch.writeUInt16LE(flags, 0)
   scratch.writeUInt16LE(sharedTag, TAG)
   scratch.writeUInt16LE(sharedTimeZone, TIME_ZONE)
@@ -74,14 +77,14 @@ export function packedBytes(): Uint8Array {
 }
 
 /** The inverse of {@link packGeofence}, for bytes that begin at `from`. */
-export function unpackGeofence(bytes: Buffer, from: number): GeofenceProperties {
+export function unpackGeofence(bytes: Buffer, from: number, texts: SharedTexts): GeofenceProperties {
   const flags = bytes.readUInt16LE(from)
   const sharedTag = bytes.readUInt16LE(from + TAG)
   const sharedTimeZone = bytes.readUInt16LE(from + TIME_ZONE)
   at = from + TEXTS
   const id = (flags & FLAG_OTHER_ID) !== 0 ? readText(bytes) : bytes.toString('hex', from + ID, from + SCOPE)
-  const tag = sharedTag === UNSHARED ? readText(bytes) : sharedText(sharedTag)
-  const timeZone = sharedTimeZone === UNSHARED ? readText(bytes) : sharedText(sharedTimeZone)
+  const tag = sharedTag === UNSHARED ? readText(bytes) : texts.text(sharedTag)
+  const timeZone = sharedTimeZone === UNSHARED ? readText(bytes) : texts.text(sharedTimeZone)
   const geofence: GeofenceProperties = {
     id,
     scope: bytes.readUInt32LE(from + SCOPE),
@@ -96,7 +99,7 @@ export function unpackGeofence(bytes: Buffer, from: number): GeofenceProperties 
   }
   if ((flags & (FLAG_HOURS | FLAG_MORE)) === 0) return geofence
   const more = (flags & FLAG_MORE) === 0 ? {} : JSON.parse(readText(bytes))
-  if ((flags & FLAG_HOURS) !== 0) more.operatingHours = sharedHours(bytes.readUInt16LE(from + HOURS))
+  if ((flags & FLAG_HOURS) !== 0) more.operatingHours = texts.hours(bytes.readUInt16LE(from + HOURS))
   else if (more.operatingHours !== undefined) more.operatingHours = parseOperatingHours(more.operatingHours)
   return { ...geofence, ...more }
 }
@@ -132,9 +135,9 @@ export function hasId(bytes: Buffer, from: number, id: string): boolean {
 }
 
 /** Whether the geofence has this tag. */
-export function hasTag(bytes: Buffer, from: number, tag: string): boolean {
+export function hasTag(bytes: Buffer, from: number, tag: string, texts: SharedTexts): boolean {
   const shared = bytes.readUInt16LE(from + TAG)
-  if (shared !== UNSHARED) return shared === numberOfText(tag)
+  if (shared !== UNSHARED) return shared === texts.numberOf(tag)
   const hasOtherId = (bytes.readUInt16LE(from) & FLAG_OTHER_ID) !== 0
   return isText(bytes, hasOtherId ? textEnd(bytes, from + TEXTS) : from + TEXTS, tag)
 }
@@ -170,13 +173,6 @@ function restOf(
     tripApproachingThreshold: geofence.tripApproachingThreshold,
   })
   return text === '{}' ? undefined : text
-}
-
-const hoursOf: (OperatingHours | undefined)[] = []
-
-/** The hours of a shared text, parsed once. */
-function sharedHours(number: number): OperatingHours {
-  return (hoursOf[number] ??= parseOperatingHours(JSON.parse(sharedText(number)))!)
 }
 
 /** Writes an id. Returns whether it has 24 hex digits. */

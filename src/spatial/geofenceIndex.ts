@@ -2,10 +2,14 @@ import type { GeofenceProperties } from '../model/geofence.ts'
 import { CellIndex } from './cellIndex.ts'
 import { GeofenceSlotStore } from './geofenceSlotStore.ts'
 import type { GeofenceIndex } from './port.ts'
+import type { SharedTexts } from './sharedTexts.ts'
 
-/** An empty index of the geofences of one scope, kept in memory as hierarchical cells. */
-export function createGeofenceIndex(): GeofenceIndex {
-  return new GeofenceCells(new GeofenceSlotStore())
+/**
+ * An empty index of the geofences of one scope, kept in memory as hierarchical cells.
+ * @param texts shared with the indexes of other scopes
+ */
+export function createGeofenceIndex(texts?: SharedTexts): GeofenceIndex {
+  return new GeofenceCells(new GeofenceSlotStore(texts))
 }
 
 /** The index of a scope's geofences, with the questions that its slot store answers. */

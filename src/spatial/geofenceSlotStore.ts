@@ -3,6 +3,7 @@ import { RowBytes } from '../runtime/rowBytes.ts'
 import { RowIndex } from '../runtime/rowIndex.ts'
 import { geofenceCreatedAt, hashOfId, hasExternalId, hasId, hasTag } from './geofenceCodec.ts'
 import { packedBytes, packGeofence, unpackGeofence, updatedAtOf } from './geofenceCodec.ts'
+import { SharedTexts } from './sharedTexts.ts'
 import type { SlotStore } from './slotStore.ts'
 
 /**
@@ -29,6 +30,7 @@ const PLAIN = 3
  *   Slots share places once there are more slots than places.
  */
 export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
+  readonly #texts: SharedTexts
   readonly #bytes = new RowBytes()
   readonly #byId = new RowIndex()
   readonly #freeSlots: number[] = []
@@ -39,6 +41,11 @@ export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
   /** For each place, which slot is kept there, and its object. The number of places is a power of two. */
   #keptSlots = new Int32Array(FIRST_SLOTS).fill(NONE)
   #kept: (GeofenceProperties | undefined)[] = []
+
+  /** @param texts shared with the geofences of other scopes */
+  constructor(texts = new SharedTexts()) {
+    this.#texts = texts
+  }
 
   get size(): number {
     return this.#size
@@ -70,7 +77,7 @@ export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
   get(slot: number): GeofenceProperties {
     const place = slot & (this.#keptSlots.length - 1)
     if (this.#keptSlots[place] === slot) return this.#kept[place]!
-    const geofence = unpackGeofence(this.#bytes.buffer(slot), this.#bytes.start(slot))
+    const geofence = unpackGeofence(this.#bytes.buffer(slot), this.#bytes.start(slot), this.#texts)
     this.#keptSlots[place] = slot
     this.#kept[place] = geofence
     return geofence
@@ -86,7 +93,7 @@ export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
   glimpse(slot: number): GeofenceProperties {
     const place = slot & (this.#keptSlots.length - 1)
     if (this.#keptSlots[place] === slot) return this.#kept[place]!
-    return unpackGeofence(this.#bytes.buffer(slot), this.#bytes.start(slot))
+    return unpackGeofence(this.#bytes.buffer(slot), this.#bytes.start(slot), this.#texts)
   }
 
   put(geofence: GeofenceProperties): number {
@@ -97,7 +104,7 @@ export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
       this.#byId.add(slot, hashOfId(geofence.id))
       this.#size++
     }
-    const length = packGeofence(geofence)
+    const length = packGeofence(geofence, this.#texts)
     this.#bytes.set(slot, packedBytes(), length)
     this.#traits[slot] = traitsOf(geofence)
     this.#forget(slot)
@@ -137,7 +144,7 @@ export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
   }
 
   hasTag(slot: number, tag: string): boolean {
-    return hasTag(this.#bytes.buffer(slot), this.#bytes.start(slot), tag)
+    return hasTag(this.#bytes.buffer(slot), this.#bytes.start(slot), tag, this.#texts)
   }
 
   hasExternalId(slot: number, externalId: string): boolean {

@@ -35,7 +35,7 @@ export function explainUser(partition: Partition, row: number, view: ScopeView) 
     ip: profile.ip,
   }
   const time = table.updatedAt(row)
-  const now = circumstancesOf(update, time, view.settings)
+  const now = circumstancesOf(update, time, view)
   const before = stateBefore(profile, (flags & FLAG_SETTLED) !== 0)
   const explanation = explain(createEvaluators(), before, { update, view, now })
   if (explanation instanceof Unfetched) return explanation

@@ -2,9 +2,12 @@
 import t from 'tap'
 import { isOpen, OperatingHoursError, parseOperatingHours } from '../../src/model/operatingHours.ts'
 import type { OperatingHours } from '../../src/model/operatingHours.ts'
+import { CachedOffsets, PLAIN_OFFSETS } from '../../src/model/zoneOffsets.ts'
 import fc from '../kit/fastCheck.ts'
 
 const RUNS = 200 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
+
+const zones = new CachedOffsets()
 
 function hours(definition: unknown): OperatingHours {
   return parseOperatingHours(definition)!
@@ -81,28 +84,28 @@ t.test('open minutes, close minutes, midnight', async (t) => {
     ['2026-01-05T17:00:00Z', false],
     ['2026-01-10T01:00:00Z', false],
   ]
-  for (const [time, open] of CASES) t.equal(isOpen(shop, 'Etc/UTC', Date.parse(time)), open, time)
+  for (const [time, open] of CASES) t.equal(isOpen(shop, 'Etc/UTC', Date.parse(time), zones), open, time)
 })
 
 t.test('clock changes: the wall clock decides', async (t) => {
   const night = hours({ Sun: [['02:30', '03:30']] })
   // New York skips 02:00 to 03:00 on 2026-03-08 and has 01:00 to 02:00 twice on 2026-11-01.
-  t.equal(isOpen(night, 'America/New_York', Date.parse('2026-03-08T06:59:59Z')), false, '01:59 EST')
-  t.equal(isOpen(night, 'America/New_York', Date.parse('2026-03-08T07:00:00Z')), true, '03:00 EDT')
-  t.equal(isOpen(night, 'America/New_York', Date.parse('2026-03-08T07:30:00Z')), false, '03:30 EDT')
+  t.equal(isOpen(night, 'America/New_York', Date.parse('2026-03-08T06:59:59Z'), zones), false, '01:59 EST')
+  t.equal(isOpen(night, 'America/New_York', Date.parse('2026-03-08T07:00:00Z'), zones), true, '03:00 EDT')
+  t.equal(isOpen(night, 'America/New_York', Date.parse('2026-03-08T07:30:00Z'), zones), false, '03:30 EDT')
   const early = hours({ Sun: [['01:30', '01:45']] })
-  t.equal(isOpen(early, 'America/New_York', Date.parse('2026-11-01T05:30:00Z')), true, '01:30 EDT')
-  t.equal(isOpen(early, 'America/New_York', Date.parse('2026-11-01T05:45:00Z')), false, '01:45 EDT')
-  t.equal(isOpen(early, 'America/New_York', Date.parse('2026-11-01T06:30:00Z')), true, '01:30 EST')
+  t.equal(isOpen(early, 'America/New_York', Date.parse('2026-11-01T05:30:00Z'), zones), true, '01:30 EDT')
+  t.equal(isOpen(early, 'America/New_York', Date.parse('2026-11-01T05:45:00Z'), zones), false, '01:45 EDT')
+  t.equal(isOpen(early, 'America/New_York', Date.parse('2026-11-01T06:30:00Z'), zones), true, '01:30 EST')
   // Lord Howe moves by half an hour, at 02:00 local daylight time on 2026-04-05 (15:00 UTC the day before).
   const howe = hours({ Sun: [['01:30', '02:00']] })
   t.equal(
-    isOpen(howe, 'Australia/Lord_Howe', Date.parse('2026-04-04T14:59:59Z')),
+    isOpen(howe, 'Australia/Lord_Howe', Date.parse('2026-04-04T14:59:59Z'), zones),
     true,
     '01:59 the first time',
   )
-  t.equal(isOpen(howe, 'Australia/Lord_Howe', Date.parse('2026-04-04T15:15:00Z')), true, '01:45 again')
-  t.equal(isOpen(howe, 'Australia/Lord_Howe', Date.parse('2026-04-04T15:30:00Z')), false, '02:00')
+  t.equal(isOpen(howe, 'Australia/Lord_Howe', Date.parse('2026-04-04T15:15:00Z'), zones), true, '01:45 again')
+  t.equal(isOpen(howe, 'Australia/Lord_Howe', Date.parse('2026-04-04T15:30:00Z'), zones), false, '02:00')
 })
 
 const DAY_NAMES = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
@@ -199,7 +202,7 @@ t.test('property: isOpen agrees with a check of every minute', async (t) => {
         )
         const parsed = hours(given)
         for (const at of [time, time + 60_000, time + 3_600_000]) {
-          if (isOpen(parsed, zone, at) !== isOpenSlowly(definition, zone, at)) return false
+          if (isOpen(parsed, zone, at, zones) !== isOpenSlowly(definition, zone, at)) return false
         }
         return true
       },
@@ -208,3 +211,29 @@ t.test('property: isOpen agrees with a check of every minute', async (t) => {
   )
   t.pass('held')
 })
+
+t.test(
+  'remembered offsets are those of Intl, in any order of zones and times, also when it begins again',
+  (t) => {
+    const names = Intl.supportedValuesOf('timeZone')
+    const spelled = (name: string, i: number) => (i % 3 === 0 ? name.toUpperCase() : name)
+    const cached = new CachedOffsets()
+    // More names than are remembered, with their spellings, and the quarters around changes of the clocks.
+    const times = [
+      '2026-03-08T06:59:59.999Z',
+      '2026-03-08T07:00:00Z',
+      '2026-04-04T15:07:00Z',
+      '1890-01-01T00:00:30Z',
+    ]
+    for (let round = 0; round < 3; round++) {
+      for (const [i, name] of names.entries()) {
+        const zone = spelled(name, i + round)
+        const time = Date.parse(times[(i + round) % times.length]!)
+        const [given, expected] = [cached.offsetMs(zone, time), PLAIN_OFFSETS.offsetMs(zone, time)]
+        if (given !== expected) t.fail(`${zone} at ${time}: ${given}, not ${expected}`)
+      }
+    }
+    t.ok(names.length > 400, `${names.length} zones`)
+    t.end()
+  },
+)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { PLAIN_OFFSETS } from '../../src/model/zoneOffsets.ts'
 import { GeofenceFinder } from '../../src/rules/geofenceFinder.ts'
 import { NO_STATE } from '../../src/rules/deviceState.ts'
 import { circumstancesOf } from '../../src/rules/circumstances.ts'
@@ -34,7 +35,10 @@ t.test('remembered candidates are correct for every geofence, wherever the devic
       for (let look = 0; look < 10; look++) {
         const from = near()
         const update = engine.update({ deviceId: 'd', ...from, accuracy: random.magnitude(1, 300) })
-        const now = circumstancesOf(update, engine.clock.now(), settings)
+        const now = circumstancesOf(update, engine.clock.now(), {
+          settings,
+          zones: PLAIN_OFFSETS,
+        })
         const finder = new GeofenceFinder()
         finder.find(NO_STATE, {
           update,

@@ -16,6 +16,7 @@ import { NOWHERE_SAFE, ZONE, type ZoneKind, type ZoneLimits } from '../../src/ru
 import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
 import { ScopeTrips } from '../../src/registry/trips/scopeTrips.ts'
 import type { Update } from '../../src/model/update.ts'
+import { PLAIN_OFFSETS } from '../../src/model/zoneOffsets.ts'
 import { measureShapes } from '../../src/geometry/shapeBatch.ts'
 import { aBeacon, aGeofence, Engine, NOON } from '../actor/kit.ts'
 
@@ -75,8 +76,8 @@ function entering(change: Partial<Update> = {}): Situation {
   const none = () => undefined
   const trips = new ScopeTrips()
   const more = { trips, revision: 1, atlas: NO_ATLAS, geofence: none, geofenceNamed: none }
-  const view = { index, settings, beacons, ...more }
-  return { update, view, now: circumstancesOf(update, NOON, settings) }
+  const view = { index, settings, zones: PLAIN_OFFSETS, beacons, ...more }
+  return { update, view, now: circumstancesOf(update, NOON, view) }
 }
 
 const types = ({ transitions }: Evaluated) => transitions.map(({ type }) => type)

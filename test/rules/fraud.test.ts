@@ -14,6 +14,7 @@ import {
 } from '../../src/model/fraud.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
+import { PLAIN_OFFSETS } from '../../src/model/zoneOffsets.ts'
 import { NO_ATLAS, Unfetched, Unknown, type Atlas, type IpHere } from '../../src/rules/atlas.ts'
 import { CandidateCache } from '../../src/rules/candidateCache.ts'
 import { circumstancesOf } from '../../src/rules/circumstances.ts'
@@ -109,12 +110,16 @@ const ip: IpHere = { isProxy: false, country: undefined, latitude: 0, longitude:
 function situationOf({ update: sent, fraud, settings, atlas, last }: Look): Situation {
   const update = engine.update({ deviceId: 'd', latitude: 0, longitude: 0, accuracy: 10, ...sent })
   const rules = { ...DEFAULT_FRAUD, enabled: true, ...fraud }
-  const now = circumstancesOf(update, NOON, { ...DEFAULT_SETTINGS, fraud: rules, ...settings })
+  const now = circumstancesOf(update, NOON, {
+    settings: { ...DEFAULT_SETTINGS, fraud: rules, ...settings },
+    zones: PLAIN_OFFSETS,
+  })
   const { beacons, index, trips } = engine.world.scope(0)
   const none = () => undefined
   const known: Atlas = { ...NO_ATLAS, ipAt: () => ip, ...atlas }
   const view = {
     settings: now.settings,
+    zones: now.zones,
     beacons,
     index,
     trips,

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { NO_PLACES, topChains, visitedAfter, type Place, type PlaceStays } from '../../src/model/place.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
+import { PLAIN_OFFSETS } from '../../src/model/zoneOffsets.ts'
 import type { PlaceNear } from '../../src/rules/atlas.ts'
 import type { Circumstances } from '../../src/rules/circumstances.ts'
 import { stepNearby } from '../../src/rules/nearbyChains.ts'
@@ -30,6 +31,7 @@ function circumstances(more: Partial<Circumstances> = {}, settings: Partial<Sett
     stopped: false,
     foreground: false,
     settings: { ...DEFAULT_SETTINGS, places: true, ...settings },
+    zones: PLAIN_OFFSETS,
     ...more,
   }
 }

@@ -12,6 +12,7 @@ import {
   type RegionKind,
 } from '../../src/model/region.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
+import { PLAIN_OFFSETS } from '../../src/model/zoneOffsets.ts'
 import { NO_ATLAS, Unfetched, Unknown, type Atlas } from '../../src/rules/atlas.ts'
 import { circumstancesOf } from '../../src/rules/circumstances.ts'
 import { NO_STATE, type DeviceState } from '../../src/rules/deviceState.ts'
@@ -154,12 +155,15 @@ function situationOf({ atlas = tape(0), east, settings = {}, ...more }: Look): S
   const { longitude } = destination(0, 0, east < 0 ? 270 : 90, Math.abs(east))
   const accuracy = 'accuracy' in more ? more.accuracy : 5
   const update = engine.update({ deviceId: 'd', latitude: 0, longitude, accuracy })
-  const now = circumstancesOf(update, NOON, { ...DEFAULT_SETTINGS, regions: true, ...settings })
+  const now = circumstancesOf(update, NOON, {
+    settings: { ...DEFAULT_SETTINGS, regions: true, ...settings },
+    zones: PLAIN_OFFSETS,
+  })
   const scope = engine.world.scope(0)
   const { beacons, index, trips } = scope
   const none = () => undefined
   const rest = { revision: 1, atlas, geofence: none, geofenceNamed: none }
-  const view = { settings: now.settings, beacons, index, trips, ...rest }
+  const view = { settings: now.settings, zones: now.zones, beacons, index, trips, ...rest }
   return { update, view, now }
 }
 

@@ -7,6 +7,7 @@ import type { Approach, Visit } from '../../src/model/device.ts'
 import type { Geofence, GeofenceProperties } from '../../src/model/geofence.ts'
 import { parseOperatingHours } from '../../src/model/operatingHours.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
+import { PLAIN_OFFSETS } from '../../src/model/zoneOffsets.ts'
 import { aGeofence, MINUTE, NOON } from '../actor/kit.ts'
 
 /**
@@ -141,6 +142,7 @@ export function circumstances(accuracy: string, project: string, update: string)
     stopped: flags.has('stopped'),
     foreground: flags.has('foreground'),
     settings: { ...DEFAULT_SETTINGS, ...(settings as Partial<Settings>) },
+    zones: PLAIN_OFFSETS,
   }
 }
 

@@ -1,6 +1,7 @@
 /** Pictures over time: what happens when. */
 import { isOpen, parseOperatingHours } from '../../../src/model/operatingHours.ts'
 import type { Settings } from '../../../src/model/settings.ts'
+import { PLAIN_OFFSETS } from '../../../src/model/zoneOffsets.ts'
 import { box, circle, label, line, path, picture } from './svg.ts'
 import { circleAt, decideTrace, noise, type Decided, type TracePoint } from './world.ts'
 
@@ -146,7 +147,8 @@ export function hours(): string {
     let from: number | undefined
     for (let quarter = 0; quarter <= 96; quarter++) {
       const isOpenNow =
-        quarter < 96 && isOpen(operating, 'UTC', sunday + day * 86_400_000 + quarter * 15 * 60_000)
+        quarter < 96 &&
+        isOpen(operating, 'UTC', sunday + day * 86_400_000 + quarter * 15 * 60_000, PLAIN_OFFSETS)
       if (isOpenNow) from ??= quarter / 4
       else if (from !== undefined) {
         parts.push(box(x(from), y, x(quarter / 4) - x(from), 22, 'inside'))

@@ -2,6 +2,7 @@
 import { NO_PLACES, type Place } from '../../../src/model/place.ts'
 import { regionCodes } from '../../../src/model/region.ts'
 import { DEFAULT_SETTINGS } from '../../../src/model/settings.ts'
+import { PLAIN_OFFSETS } from '../../../src/model/zoneOffsets.ts'
 import { NO_ATLAS, type Atlas, type PlaceNear, type PlacesHere } from '../../../src/rules/atlas.ts'
 import { circumstancesOf, type Circumstances } from '../../../src/rules/circumstances.ts'
 import { NO_STATE } from '../../../src/rules/deviceState.ts'
@@ -114,6 +115,7 @@ function circumstances(time: number, accuracy: number, stopped: boolean): Circum
     stopped,
     foreground: false,
     settings: SETTINGS,
+    zones: PLAIN_OFFSETS,
   }
 }
 
@@ -216,7 +218,7 @@ function confidenceOf([east, north]: Offset, isIn: (at: Offset) => boolean): 1 |
     foreground: false,
     receivedAt: 0,
   } as Situation['update']
-  const now = circumstancesOf(update, 0, SETTINGS)
+  const now = circumstancesOf(update, 0, { settings: SETTINGS, zones: PLAIN_OFFSETS })
   const situation = { update, now, view: { atlas, settings: SETTINGS } } as unknown as Situation
   const facts = evaluator.facts(NO_STATE, situation)
   const { transitions } = evaluator.step(NO_STATE, facts as never, situation)

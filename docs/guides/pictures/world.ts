@@ -10,6 +10,7 @@ import { Probe } from '../../../src/geometry/probe.ts'
 import type { Visit } from '../../../src/model/device.ts'
 import type { Geofence, Shape } from '../../../src/model/geofence.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/model/settings.ts'
+import { PLAIN_OFFSETS } from '../../../src/model/zoneOffsets.ts'
 import { createGeofenceIndex } from '../../../src/spatial/geofenceIndex.ts'
 
 const CENTER = { latitude: 52.5219, longitude: 13.4132 }
@@ -150,6 +151,7 @@ function circumstances(point: TracePoint, settings: Settings): Circumstances {
     stopped: false,
     foreground: false,
     settings,
+    zones: PLAIN_OFFSETS,
   }
 }
 

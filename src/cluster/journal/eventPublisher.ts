@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LeaderMissing } from '../../log/errors.ts'
 import type { Committed, CommittedConsumer, LogEvent } from '../../log/port.ts'
-import { subjectOf } from '../../model/eventSubject.ts'
+import { SubjectWriter } from '../../model/eventSubject.ts'
 import {
   MAX_BATCH_MESSAGES,
   type PublishedEvent,
@@ -73,6 +73,7 @@ export class EventPublisher {
   readonly #maxBacklogBytes: number
   readonly #troubled: (error: Error) => void
   readonly #pause: Pause
+  readonly #subjects = new SubjectWriter()
   readonly #open = new Map<number, Backlog>()
   /** Backlogs with waiting events; the one that has waited longest comes first. */
   readonly #waiting = new Set<Backlog>()
@@ -100,7 +101,7 @@ export class EventPublisher {
     const earlier = this.#open.get(partition)
     if (earlier !== undefined) this.#forget(earlier)
     const mark = await asked(() => this.#stream.mark(partition), this.#pause)
-    const backlog = new Backlog(partition, mark ?? NO_MARK)
+    const backlog = new Backlog(this.#subjects, partition, mark ?? NO_MARK)
     this.#open.set(partition, backlog)
     // If the backlog was closed or opened again since then, nothing is known about it.
     const unpublished = () => (this.#open.get(partition) === backlog ? (backlog.first ?? Infinity) : 0)
@@ -249,9 +250,11 @@ class Backlog {
   bytes = 0
   /** Resolved when nothing waits any more, or publishing is given up. */
   closing: PromiseWithResolvers<void> | undefined
+  readonly #subjects: SubjectWriter
   #waiting: Waiting[] = []
 
-  constructor(partition: number, mark: Mark) {
+  constructor(subjects: SubjectWriter, partition: number, mark: Mark) {
+    this.#subjects = subjects
     this.partition = partition
     this.mark = mark
   }
@@ -295,7 +298,7 @@ class Backlog {
         partition: this.partition,
         after: this.mark.sequence,
         progress: some.at(-1)!.progress,
-        messages: some.map(({ event }) => messageOf(event)),
+        messages: some.map(({ event }) => this.#messageOf(event)),
       },
       bytes: takenBytes,
       isAll: taken === this.#waiting.length,
@@ -313,13 +316,13 @@ class Backlog {
     }
     this.#waiting.splice(0, published)
   }
+
+  #messageOf(event: LogEvent): PublishedEvent {
+    return { subject: this.#subjects.subjectOf(event), id: event.id, data: Buffer.from(event.json) }
+  }
 }
 
 /** Whether the first is less than the second. */
 function isBehind(one: Progress, other: Progress): boolean {
   return one.offset < other.offset || (one.offset === other.offset && one.events < other.events)
-}
-
-function messageOf(event: LogEvent): PublishedEvent {
-  return { subject: subjectOf(event), id: event.id, data: Buffer.from(event.json) }
 }

@@ -3,7 +3,7 @@ import Type, { type TLiteral, type TUnion } from 'typebox'
 import { dateText, parseCoordinates, parseDate, Text } from '../../http/schemas.ts'
 import type { PlacedPoint } from '../extract/port.ts'
 import type { TravelMode } from '../../model/geofence.ts'
-import { offsetMs } from '../../model/operatingHours.ts'
+import { PLAIN_OFFSETS } from '../../model/zoneOffsets.ts'
 import { badParam } from '../../runtime/errors.ts'
 import type { GeometryForm } from './geometryForm.ts'
 import type { Costing, CostingOptions, RoutingLocation, RoutingTime } from './valhallaJson.ts'
@@ -171,7 +171,7 @@ export function departureOf(
   const time = parseDate('departureTime', text)
   // The engine only knows this century.
   if (time < EARLIEST || time >= LATEST) throw badParam('departureTime', 'Must be from 1970 to 9998.')
-  const local = new Date(time + offsetMs(tzLookup(latitude, longitude), time))
+  const local = new Date(time + PLAIN_OFFSETS.offsetMs(tzLookup(latitude, longitude), time))
   return { date_time: { type: 1, value: local.toISOString().slice(0, 16) } }
 }
 

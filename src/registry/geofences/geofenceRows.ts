@@ -2,6 +2,7 @@ import Type from 'typebox'
 import { shapeCenter } from '../../geometry/shape.ts'
 import type { Geofence } from '../../model/geofence.ts'
 import { parseOperatingHours } from '../../model/operatingHours.ts'
+import type { SharedTexts } from '../../spatial/sharedTexts.ts'
 import {
   rowOfRecord,
   recordOfRow,
@@ -75,10 +76,12 @@ export function rowOfGeofence(geofence: Geofence): RecordRow {
 /**
  * The inverse of {@link rowOfGeofence}. Throws SyntaxError or OperatingHoursError if the JSON was not written by us.
  */
-export function geofenceOfRow(row: RecordRow): Geofence {
+export function geofenceOfRow(row: RecordRow, texts?: SharedTexts): Geofence {
   const geofence = recordOfRow<Geofence & { operatingHours?: unknown }>(row)
   const { operatingHours } = geofence
   if (operatingHours !== undefined)
-    Object.assign(geofence, { operatingHours: parseOperatingHours(operatingHours) })
+    Object.assign(geofence, {
+      operatingHours: texts?.parseHours(operatingHours) ?? parseOperatingHours(operatingHours),
+    })
   return geofence
 }

@@ -2,10 +2,11 @@ import tzLookup from '@photostructure/tz-lookup'
 import { shapeCenter } from '../../geometry/shape.ts'
 import { asOf, dueAt, type Geofence, type GeofenceProperties, type Shape } from '../../model/geofence.ts'
 import type { ScopeId } from '../../model/scope.ts'
+import type { SharedTexts } from '../../spatial/sharedTexts.ts'
 import { Collection, type CollectionParts } from '../records/collection.ts'
 import { MAX_CHANGES, type Change } from '../store/editLog.ts'
 import { GEOFENCES } from './geofenceEntity.ts'
-import type { GeofenceDefinition } from './geofenceRows.ts'
+import { geofenceOfRow, type GeofenceDefinition } from './geofenceRows.ts'
 import type { GeofenceStore } from './geofenceStore.ts'
 import { isSameIsochrone, settled, withKnownArea, type IsochroneOutcome } from './isochrone.ts'
 
@@ -14,6 +15,8 @@ export interface GeofenceParts extends Omit<CollectionParts<Geofence, GeofencePr
   readonly store: (scope: ScopeId) => GeofenceStore
   /** The existing scopes. */
   readonly scopes: () => Iterable<ScopeId>
+  /** Those of the indexes. */
+  readonly texts: SharedTexts
 }
 
 /**
@@ -29,7 +32,7 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
   #onIsochrone: (geofence: GeofenceProperties) => void = () => {}
 
   constructor(parts: GeofenceParts) {
-    super(GEOFENCES, parts)
+    super({ ...GEOFENCES, fromRow: (row) => geofenceOfRow(row, parts.texts) }, parts)
     this.#parts = parts
   }
 

@@ -3,6 +3,7 @@ import { lensShare } from '../../geometry/discOverlap.ts'
 import { pointDistance } from '../../geometry/distance.ts'
 import { isActiveAt, type GeofenceProperties } from '../../model/geofence.ts'
 import type { Settings } from '../../model/settings.ts'
+import { PLAIN_OFFSETS } from '../../model/zoneOffsets.ts'
 import {
   currentLeg,
   destinationOf,
@@ -223,6 +224,8 @@ function arrivalAtPoint(
     stopped: move.stopped,
     foreground: move.foreground,
     settings: { ...settings, entryDelaySeconds: 0, exitDelaySeconds: 0, dwellEvents: false },
+    // The circle has no operating hours.
+    zones: PLAIN_OFFSETS,
   }
   const distance = toCenter - radius
   const coverage = accuracy === 0 ? (distance <= 0 ? 1 : 0) : lensShare(accuracy, radius, toCenter)
