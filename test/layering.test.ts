@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { doubleNames, layerViolations, mutualImports, tableFaults } from './kit/layers.ts'
+import { ALLOWED_STATE, moduleState, stateFaults } from './kit/moduleState.ts'
 
 const ROOT = new URL('../', import.meta.url)
 
@@ -32,6 +33,56 @@ t.test('no two files of the server, the dashboard or the SDK export the same nam
   t.strictSame(doubleNames(sourcesIn('src', 'workers', 'config')), [])
   t.strictSame(doubleNames(sourcesIn('dashboard/src')), [])
   t.strictSame(doubleNames(sourcesIn('sdk/src')), [])
+})
+
+t.test('modules keep nothing for the whole process but what is listed', async (t) => {
+  t.strictSame(stateFaults(sourcesIn('src', 'workers', 'config')), [])
+  t.ok(ALLOWED_STATE.length > 50)
+})
+
+t.test('what a module keeps for the whole process is seen', async (t) => {
+  const STATE = [
+    'let a = 0',
+    'export let a: string | undefined',
+    'var a = 1',
+    'const a = new Map<string, number>()',
+    'export const a = new WeakMap<object, string>()',
+    'const a: Map<string, number> = new Map()',
+    'const a = new LRUCache<string, string>({ max: 10 })',
+    'const a = new Float64Array(8)',
+    'const a = new Float64Array(8).fill(NaN)',
+    'const a = Buffer.alloc(8)',
+    'const a = Object.create(null)',
+    'const a = new Cache()',
+    'const a = new Set<string>() as Set<string>',
+    'const a: string[] = []',
+    'const a = []',
+    'const a = {}',
+    'const a: Record<string, string> = {}',
+    'const a: string[] = Array.from({ length: 4 })',
+  ]
+  for (const source of STATE) {
+    const found = moduleState(new Map([['src/model/a.ts', source]]))
+    t.strictSame(found, ['src/model/a.ts a'], source)
+  }
+  const held = 'class Held { static kept = new Map(); static readonly MOST = 1; readonly own = new Map() }'
+  t.strictSame(moduleState(new Map([['src/model/a.ts', held]])), ['src/model/a.ts Held.kept'])
+  const NONE = [
+    'const a: ReadonlyMap<string, number> = new Map([])',
+    'const a: readonly string[] = []',
+    'const a: Readonly<Record<string, string>> = {}',
+    `const a = ['x']`,
+    `const a = { x: 1 }`,
+    `const a = new URL('./a.txt', import.meta.url)`,
+    `const a = 'x y'.split(' ')`,
+    'const a = 5; function f() { let b = 0; const c = new Map() }',
+    'declare let a: number',
+  ]
+  for (const source of NONE) t.strictSame(moduleState(new Map([['src/model/a.ts', source]])), [], source)
+  const one = new Map([['src/model/a.ts', 'let a = 0']])
+  t.match(stateFaults(one, []), [/src\/model\/a.ts a is kept for the whole process/])
+  t.match(stateFaults(one, ['src/model/a.ts a', 'src/model/a.ts b']), [/src\/model\/a.ts b is listed/])
+  t.match(stateFaults(one, ['src/model/a.ts a', 'src/model/a.ts a']), [/src\/model\/a.ts a is listed/])
 })
 
 t.test('CONTRIBUTING.md says what each folder of src/ is for', async (t) => {

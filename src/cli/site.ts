@@ -1,7 +1,7 @@
 import type { Options } from '../../config/options.ts'
 
 /** Addresses that mean all addresses of this machine. */
-const ANY = new Set(['0.0.0.0', '::', '127.0.0.1', '::1'])
+const ANY: ReadonlySet<string> = new Set(['0.0.0.0', '::', '127.0.0.1', '::1'])
 
 /** The address of the server in links, without a slash at the end. */
 export function siteOf({ publicUrl, host, port }: Options): string {

@@ -9,7 +9,6 @@ import { Partition } from '../actor/partition.ts'
 import { ALL_ACTOR_TYPES } from '../trips/tripTypes.ts'
 import { TwiceObserved } from '../actor/copiedPositions.ts'
 import { HostPositions } from '../actor/hostPositions.ts'
-import { FEED_ACK } from '../actor/feedAck.ts'
 import { Gateway } from '../cluster/gateway/gateway.ts'
 import { RemoteTrips } from '../cluster/gateway/remoteTrips.ts'
 import { PartitionServer } from '../cluster/owner/partitionServer.ts'
@@ -87,7 +86,7 @@ export async function openOwners(parts: DistributedParts, ways: WayMeasurer) {
       new Partition(number, salt, limits['POST /v1/track'], ALL_ACTOR_TYPES, unpackedBytes),
     memory,
     eventBacklog: () => publisher.backlogBytes,
-    openDispatcher: (host) =>
+    openDispatcher: (acknowledge) =>
       openDispatcher({
         intake: gateway,
         trips,
@@ -95,8 +94,7 @@ export async function openOwners(parts: DistributedParts, ways: WayMeasurer) {
         ways,
         store: { partitions, salt },
         clock,
-        acknowledge: (partition, numbers) =>
-          host().executeIn(partition, FEED_ACK, { partition: partition.number, numbers }, 0),
+        acknowledge,
         seenBytes: SEEN_BYTES / partitions,
         troubled,
       }),

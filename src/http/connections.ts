@@ -126,7 +126,7 @@ export class Connections {
 }
 
 /** States of a connection that holds one of our descriptors: established, and closed only by the peer. */
-const HELD_STATES = new Set(['01', '08'])
+const HELD_STATES: ReadonlySet<string> = new Set(['01', '08'])
 
 /**
  * The connections to a local port as listed by Linux; undefined elsewhere.

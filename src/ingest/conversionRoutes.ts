@@ -16,7 +16,7 @@ import { checkMetadata, MetadataBody } from '../wire/metadataSchema.ts'
 import { notFarAhead } from '../wire/trackSchema.ts'
 
 /** Event types of the interface, which an app must not be able to imitate. */
-const RESERVED = new Set(
+const RESERVED: ReadonlySet<string> = new Set(
   [
     ['entered_geofence', 'exited_geofence', 'dwelled_in_geofence', 'entered_beacon', 'exited_beacon'],
     ['entered_place', 'exited_place', 'nearby_place_chain', 'failed_fraud'],

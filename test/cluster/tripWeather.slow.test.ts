@@ -142,12 +142,11 @@ async function distributed(random: Random, calls: SimulatedCalls) {
   const trips = new RemoteTrips({ calls, registry: world, ...STORE, giveUpMs: 3000 })
   const hosts = new Hosts(random, calls, own, {
     createPartition: (number) => new Partition(number, SALT, 1, ALL_ACTOR_TYPES),
-    openDispatcher: (host) => {
+    openDispatcher: (acknowledge) => {
       const intake = gatewayOf(calls, world, { pause })
       const dispatcher = new TripDispatcher({
         delivery: new TripDelivery({ intake, trips, directory, ways, store: STORE, clock }),
-        acknowledge: (partition, numbers) =>
-          host().executeIn(partition, FEED_ACK, { partition: partition.number, numbers }, 0),
+        acknowledge,
         seenBytes: 1e6,
         gatherMs: 1,
         troubled,

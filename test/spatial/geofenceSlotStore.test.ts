@@ -3,6 +3,7 @@ import t from 'tap'
 import type { GeofenceProperties } from '../../src/model/geofence.ts'
 import { parseOperatingHours } from '../../src/model/operatingHours.ts'
 import { GeofenceSlotStore } from '../../src/spatial/geofenceSlotStore.ts'
+import { SharedTexts, UNSHARED } from '../../src/spatial/sharedTexts.ts'
 import fc from '../kit/fastCheck.ts'
 
 const RUNS = Math.ceil(Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1) * 100)
@@ -69,10 +70,10 @@ const steps = fc.array(
 )
 
 /** The slotStore through puts, replacements and removals, compared with a map of objects. */
-function agreesWithAMap(): void {
+function agreesWithAMap(texts: () => SharedTexts): void {
   fc.assert(
     fc.property(steps, (sequence) => {
-      const slotStore = new GeofenceSlotStore()
+      const slotStore = new GeofenceSlotStore(texts())
       const twin = new Map<string, { slot: number; held: GeofenceProperties }>()
       for (const step of sequence) {
         if ('put' in step) {
@@ -116,20 +117,30 @@ function agreesWithAMap(): void {
   )
 }
 
-t.test('geofences come back unchanged', async () => agreesWithAMap())
+const PLAIN: GeofenceProperties = {
+  id: 'a'.repeat(24),
+  scope: 2,
+  tag: 'shop',
+  externalId: '1',
+  description: '',
+  type: 'circle',
+  enabled: true,
+  timeZone: 'Europe/Berlin',
+  createdAt: 0,
+  updatedAt: 0,
+}
+
+t.test('geofences come back unchanged', async () => agreesWithAMap(() => new SharedTexts()))
 
 t.test('more geofences and more tags than are kept unpacked or shared', async (t) => {
   const slotStore = new GeofenceSlotStore()
   const count = 70_000
   const one = (number: number, description = ''): GeofenceProperties => ({
+    ...PLAIN,
     id: number.toString(16).padStart(24, '0'),
-    scope: 2,
     tag: `tag ${number}`,
     externalId: `${number}`,
     description,
-    type: 'circle',
-    enabled: true,
-    timeZone: 'Europe/Berlin',
     createdAt: number,
     updatedAt: number,
   })
@@ -155,4 +166,24 @@ t.test('more geofences and more tags than are kept unpacked or shared', async (t
   t.equal(wrong, 0)
 })
 
-t.test('and when there is no room for more shared texts', async () => agreesWithAMap())
+t.test('and when there is no room for more shared texts', async (t) => {
+  const full = new SharedTexts()
+  for (let i = 0; full.share(`text ${i}`) !== UNSHARED; i++);
+  t.equal(full.share('Europe/Berlin'), UNSHARED, 'it is full')
+  agreesWithAMap(() => full)
+  t.equal(new SharedTexts().share('Europe/Berlin'), 0, 'the texts of another registry are not in its way')
+})
+
+t.test('geofences with the same operating hours share them', async (t) => {
+  const texts = new SharedTexts()
+  const stores = [new GeofenceSlotStore(texts), new GeofenceSlotStore(texts)]
+  const definition = { Mon: [['9:00 AM', '17:30']] }
+  const kept = stores.map((slotStore, scope) => {
+    const operatingHours = parseOperatingHours(definition)!
+    const slot = slotStore.put({ ...PLAIN, scope, operatingHours })
+    return slotStore.get(slot).operatingHours
+  })
+  t.strictSame(kept[0], parseOperatingHours(definition))
+  t.equal(kept[0], kept[1], 'also in two scopes')
+  t.equal(texts.parseHours(definition), kept[0], 'and the next one that is read')
+})

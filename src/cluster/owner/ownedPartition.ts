@@ -1,6 +1,7 @@
 import { DeviceMemory } from '../../actor/deviceMemory.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Command, CommandKind } from '../../actor/command.ts'
+import { FEED_ACK } from '../../actor/feedAck.ts'
 import { ActorHost, type HostParts } from '../../actor/host.ts'
 import type { Partition } from '../../actor/partition.ts'
 import { snapshotOf } from '../../actor/recovery.ts'
@@ -12,7 +13,7 @@ import type { RegistryView } from '../../rules/port.ts'
 import type { Measurer } from '../../spatial/port.ts'
 import { aborted } from '../../runtime/aborted.ts'
 import { ByteBound } from '../../runtime/byteBound.ts'
-import type { TripDispatcher } from '../../trips/tripDispatcher.ts'
+import type { DispatcherParts, TripDispatcher } from '../../trips/tripDispatcher.ts'
 import type { Senders } from '../../wire/senders.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { ApiError } from '../../runtime/errors.ts'
@@ -54,8 +55,8 @@ export interface OwnedParts {
   readonly measurer?: Measurer | undefined
   /** The scheduler of all partitions of the process. */
   readonly scheduler: BatchScheduler
-  /** Carries what the devices of the partition must report to trips. */
-  readonly openDispatcher: (host: () => ActorHost) => TripDispatcher
+  /** Opens what carries the rows of the partition's feed to trips. */
+  readonly openDispatcher: (acknowledge: DispatcherParts['acknowledge']) => TripDispatcher
   /** Returns the bytes of events of all partitions of the process that are not published yet. */
   readonly eventBacklog?: (() => number) | undefined
   /** Keeps the results of the process that are too large for a reply. */
@@ -133,7 +134,9 @@ export class OwnedPartition {
         if (!this.isDropped) log.append(pieces, done, ofFrame)
       },
     }
-    this.dispatcher = parts.openDispatcher(() => this.host)
+    this.dispatcher = parts.openDispatcher((_, numbers) =>
+      this.host.executeIn(partition, FEED_ACK, { partition: this.number, numbers }, 0),
+    )
     this.host = new ActorHost({
       dispatcher: this.dispatcher,
       partitions: [partition],

@@ -27,7 +27,7 @@ export interface ObjectSink {
 
 const MEMBER_TYPES: readonly ObjectType[] = ['node', 'way', 'relation']
 const EMPTY = new Uint8Array()
-const NO_TAGS: Tags = new Map()
+const NO_TAGS: ReadonlyMap<string, string> = new Map()
 const decoder = new TextDecoder()
 
 /** A position in a message. Numbers are read as doubles, because ids need up to 53 bits. */

@@ -35,7 +35,7 @@ const LINKS: Readonly<Record<string, string>> = {
   'Pacific/Pago_Pago': 'Pacific/Midway',
 }
 
-const ZONE_OF = new Map(
+const ZONE_OF: ReadonlyMap<string, string> = new Map(
   Object.entries(LINKS).flatMap(([zone, links]) => links.split(' ').map((link) => [link, zone] as const)),
 )
 

@@ -15,7 +15,9 @@ const GROUPS: Readonly<Record<string, readonly Layer[]>> = {
   fine: ['address', 'place'],
 }
 const WORDS = [...LAYERS, ...Object.keys(GROUPS)]
-const BY_WORD = new Map(WORDS.map((word) => [word.toLowerCase(), GROUPS[word] ?? [word as Layer]] as const))
+const BY_WORD: ReadonlyMap<string, readonly Layer[]> = new Map(
+  WORDS.map((word) => [word.toLowerCase(), GROUPS[word] ?? [word as Layer]] as const),
+)
 
 export const LayersText = Text(
   256,

@@ -296,7 +296,7 @@ const CATEGORY_PATHS: Readonly<Record<string, Readonly<Record<string, string>>>>
   },
 }
 
-const PATHS = new Map(
+const PATHS: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
   Object.entries(CATEGORY_PATHS).map(([key, values]) => [key, new Map(Object.entries(values))] as const),
 )
 /** How many values of a tag are read. They are separated by `;`. */

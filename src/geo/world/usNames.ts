@@ -269,7 +269,9 @@ const CODES_BY_STATE: Readonly<Record<string, string>> = {
   Wisconsin: 'WI',
   Wyoming: 'WY',
 }
-const CODES_BY_PROVINCE = new Map(ALL_PROVINCES.map(([code, name]) => [name, code]))
+const CODES_BY_PROVINCE: ReadonlyMap<string, string> = new Map(
+  ALL_PROVINCES.map(([code, name]) => [name, code]),
+)
 
 /**
  * The code of a state of the United States or a province of Canada.

@@ -35,7 +35,8 @@ export interface AuditDetail {
 }
 
 const TIME_DIGITS = 12
-let last = 0
+/** How many entries of one millisecond are told apart. */
+const ORDERS = 0x1_0000
 
 /**
  * The position of a mark in the id: {@link OF_MANY} for an entry of a commit with many changes, and {@link OF_FEW} for
@@ -46,13 +47,13 @@ const OF_FEW = '0'
 const OF_MANY = '1'
 
 /**
- * An id that begins with the time, and ascends within this process.
+ * An id that begins with the time.
+ * @param count how many entries this process has made before, so that ids of the same millisecond ascend
  * @param hasMany whether the commit had many changes: such entries are counted by themselves, so that an import leaves
  * the others in place
  */
-export function auditId(now: number, hasMany: boolean): string {
-  last = (last + 1) % 0x1_0000
-  const order = last.toString(16).padStart(4, '0')
+export function auditId(now: number, count: number, hasMany: boolean): string {
+  const order = (count % ORDERS).toString(16).padStart(4, '0')
   const mark = hasMany ? OF_MANY : OF_FEW
   return `${now.toString(16).padStart(TIME_DIGITS, '0')}${order}${mark}${randomBytes(4).toString('hex').slice(1)}`
 }

@@ -48,6 +48,8 @@ export class AuditedEdits implements EditLog {
   readonly #replica: RegistryReplica
   readonly #kinds: ReadonlyMap<string, AuditedKind>
   readonly #clock: Clock
+  /** How many entries were made. */
+  #entries = 0
 
   constructor(
     edits: EditLog,
@@ -172,7 +174,7 @@ export class AuditedEdits implements EditLog {
     const { kind, id: actorId, label, ip, requestId } = author
     const { live, before, after, leftOut, actor = { kind, id: actorId, label } } = rest
     const detail: AuditDetail = { actor, ip, requestId, live, before, after, leftOut }
-    const id = auditId(this.#clock.now(), rest.isOfMany === true)
+    const id = auditId(this.#clock.now(), this.#entries++, rest.isOfMany === true)
     const row: AuditRow = { id, project, actor: actor.id, action, target, detail: JSON.stringify(detail) }
     return { kind: 'audit', key: `${project}.${id}`, row }
   }

@@ -33,7 +33,7 @@ const MAX_MINUTES = 120
  * The range of the radius for each type: metres, or minutes of travel. A polygon has none, and its value in a body is
  * ignored.
  */
-const RADIUS_RANGES = new Map<unknown, readonly [low: number, high: number]>([
+const RADIUS_RANGES: ReadonlyMap<unknown, readonly [low: number, high: number]> = new Map([
   ['circle', [MIN_GEOFENCE_RADIUS_METERS, MAX_RADIUS_METERS]],
   ['isochrone', [1, MAX_MINUTES]],
 ])

@@ -18,7 +18,10 @@ export interface ColumnRules<Name extends string = string> {
 }
 
 /** Fields that may be in one column as JSON, or in a column for each key, with their readers. */
-const DICTIONARIES = new Map<string, (fields: Fields) => unknown>([
+const DICTIONARIES: ReadonlyMap<string, (fields: Fields) => unknown> = new Map<
+  string,
+  (fields: Fields) => unknown
+>([
   ['metadata', metadataField],
   ['operatingHours', hoursField],
 ])
