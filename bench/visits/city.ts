@@ -53,11 +53,11 @@ class ReadAtlas implements Atlas {
     this.#regions = regions
   }
 
-  placesAt(latitude: number, longitude: number): PlacesHere {
+  placesAt(latitude: number, longitude: number, reach?: number): PlacesHere {
     let cell = this.#cell(this.#cells, cellOf(latitude, longitude, PLACE_CELLS), makePlaceCell)
     if (cell.isCrowded)
       cell = this.#cell(this.#crowded, cellOf(latitude, longitude, CROWDED_CELLS), makeCrowdedCell)
-    return placesOfCell(cell, latitude, longitude)
+    return placesOfCell(cell, latitude, longitude, reach)
   }
 
   placesAround(latitude: number, longitude: number): PlacesHere {

@@ -18,8 +18,11 @@ export interface Atlas {
    * @param longitude in degrees
    */
   regionsAt(latitude: number, longitude: number): RegionsHere | Unknown | Unfetched
-  /** The places around a point. */
-  placesAt(latitude: number, longitude: number): PlacesHere | Unknown | Unfetched
+  /**
+   * The places around a point.
+   * @param reach the distance within which all are needed, in metres; {@link AROUND_METERS} by default and at most
+   */
+  placesAt(latitude: number, longitude: number, reach?: number): PlacesHere | Unknown | Unfetched
   /**
    * The places around a point, with all further ones that are in memory. It is for clients that do not ask again soon.
    */
@@ -70,7 +73,7 @@ export const AROUND_METERS = 125
 export interface PlacesHere {
   /** Whether a map region has the data of this part of the world. */
   readonly isCovered: boolean
-  /** All places within {@link AROUND_METERS}, in no order, and perhaps more. */
+  /** All places within the wanted distance, in no order, and perhaps more. */
   readonly near: readonly PlaceNear[]
   /** Every other place is at least this far away, in metres from its edge. */
   readonly restMeters: number

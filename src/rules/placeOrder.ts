@@ -83,6 +83,8 @@ export function firstStaysFor(
   let meters = first === undefined ? restMeters - CANDIDATE_METERS : CANDIDATE_METERS - first.meters
   for (const one of near) {
     if (one === first || !passesFilters(one.place, filters)) continue
+    // Most are too far away to come first before another one does, as each gains at most two metres for each of the user's.
+    if (first !== undefined && one.meters >= meters && one.meters - first.meters >= 2 * meters) continue
     meters = Math.min(meters, first === undefined ? one.meters - CANDIDATE_METERS : staysBehind(one, first))
   }
   return first === undefined ? meters : Math.min(meters, outside(restMeters, first.meters))

@@ -31,7 +31,10 @@ export type StayPosition =
 
 export interface PlaceFacts {
   readonly here: PlacesHere
-  /** The candidates, the most likely first; at least {@link MOST_NEEDED} if there are as many. */
+  /**
+   * The candidates, the most likely first; at least {@link MOST_NEEDED} if there are as many, or only the first if the update
+   * enters no place.
+   */
   readonly candidates: readonly PlaceNear[]
   /** Undefined if the user is in no place. */
   readonly stayAt: StayPosition | undefined

@@ -25,6 +25,9 @@ import {
 } from './placeStep.ts'
 import { NOWHERE_SAFE, NO_LIMITS, smallest, ZONE, type ZoneLimits } from './safeZone.ts'
 
+/** How far away the places are that {@link closeFacts} looks at, in metres. */
+const CLOSE_METERS = 50
+
 interface Facts {
   /** Undefined if places are off. */
   readonly place: PlaceFacts | Unknown | undefined
@@ -48,8 +51,17 @@ export class PlaceEvaluator implements Evaluator<Facts> {
     if (!isOn && places.stay === undefined && places.first === undefined && places.nearby.length === 0)
       return undefined
     const { latitude, longitude } = update
-    const here = settings.places ? view.atlas.placesAt(latitude, longitude) : undefined
-    const place = here && placeFacts(here, places.stay, view.atlas, update, now, MOST_NEEDED)
+    const place = settings.places
+      ? (closeFacts(places, view.atlas, update, now) ??
+        placeFacts(
+          view.atlas.placesAt(latitude, longitude),
+          places.stay,
+          view.atlas,
+          update,
+          now,
+          MOST_NEEDED,
+        ))
+      : undefined
     if (place instanceof Unfetched) return place
     const { nearbyPlaceChains } = settings
     const chains =
@@ -105,6 +117,30 @@ export class PlaceEvaluator implements Evaluator<Facts> {
 }
 
 const WITHOUT = { nearby: [], transitions: [] }
+
+/**
+ * The facts from the places close by, of which there are far fewer in a dense town. They are enough for an update that goes
+ * past places.
+ * @returns undefined if they are not enough
+ */
+function closeFacts(
+  places: PlaceStays,
+  atlas: Atlas,
+  { latitude, longitude }: Pick<Update, 'latitude' | 'longitude'>,
+  now: Circumstances,
+): PlaceFacts | undefined {
+  const here = atlas.placesAt(latitude, longitude, CLOSE_METERS)
+  if (here instanceof Unknown || here instanceof Unfetched) return undefined
+  const { stay } = places
+  const stayAt = stay && here.near.find(({ place }) => place.id === stay.place.id)?.meters
+  if (stay !== undefined && stayAt === undefined) return undefined
+  const candidates = candidatesAmong(here, now.settings.placeFilters, now.accuracy, 1)
+  const [likeliest] = candidates
+  if (likeliest === undefined || likeliest.meters >= here.restMeters) return undefined
+  // An entry tells the next candidates.
+  const { first, isStop } = decideFirst(places, candidates, now)
+  return first !== undefined && isStop ? undefined : { here, candidates, stayAt }
+}
 
 /** @param most how many candidates are needed */
 function placeFacts(

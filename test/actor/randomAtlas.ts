@@ -82,8 +82,8 @@ export class RandomAtlas implements Atlas {
     return { codes: nearest!.codes, clearanceMeters }
   }
 
-  placesAt(latitude: number, longitude: number): PlacesHere | Unfetched {
-    return this.missing(latitude, longitude) ?? this.places.at(latitude, longitude)
+  placesAt(latitude: number, longitude: number, reach?: number): PlacesHere | Unfetched {
+    return this.missing(latitude, longitude) ?? this.places.at(latitude, longitude, reach)
   }
 
   placesAround(latitude: number, longitude: number): PlacesHere | Unfetched {

@@ -55,14 +55,15 @@ export class RandomPlaces {
     atlas.revision++
   }
 
-  at(latitude: number, longitude: number): PlacesHere {
+  /** @param reach no places farther away than this are told, in metres */
+  at(latitude: number, longitude: number, reach = NEAR_METERS): PlacesHere {
     const all = this.present.map(({ place, radius }): PlaceNear => {
       const [x, y] = place.position
       const pointMeters = pointDistance(latitude, longitude, y, x)
       const area = Math.PI * radius * radius
       return { place, meters: pointMeters - radius, pointMeters, area, isRound: true }
     })
-    const near = all.filter(({ meters }) => meters <= NEAR_METERS)
+    const near = all.filter(({ meters }) => meters <= reach)
     const others = all.filter((one) => !near.includes(one)).map(({ meters }) => meters)
     return { isCovered: true, near, restMeters: CERTAIN_SHARE * Math.min(20_000, ...others) }
   }

@@ -48,21 +48,22 @@ function drawn(): Position {
 t.test('the places around a point are those of a look at all of them', async (t) => {
   const cells = new Map<number, PlaceCell>()
   let found = 0
-  for (let i = 0; i < 150; i++) {
+  for (let i = 0; i < 400; i++) {
     const [x, y] = drawn()
     const number = cellOf(y, x, PLACE_CELLS)
     const cell = cells.get(number) ?? makePlaceCell(number, [region])
     cells.set(number, cell)
-    const { near, restMeters } = placesOfCell(cell, y, x)
+    const reach = random.pick([undefined, 125, 50, 20, 3])
+    const { near, restMeters } = placesOfCell(cell, y, x, reach)
     const known = new Map(near.map((one) => [one.place.id, one]))
     for (const place of all) {
       const one = known.get(place.key)
       // No nearer than its farthest corner allows; exactly, it would take a hundred times as long.
       const least = pointDistance(y, x, place.position[1], place.position[0]) - place.reach
-      if (one === undefined && least > 125 + MARGIN && least > restMeters + MARGIN) continue
+      if (one === undefined && least > (reach ?? 125) + MARGIN && least > restMeters + MARGIN) continue
       const meters = signedMeters(place, [x, y])
       if (one === undefined) {
-        if (meters <= 125 || meters < restMeters)
+        if (meters <= (reach ?? 125) || meters < restMeters)
           t.fail(`${place.key} is missing: ${meters} m, rest ${restMeters}`)
         continue
       }

@@ -144,10 +144,10 @@ export class CellAtlas implements Atlas {
     return regionsIn(cell, latitude, longitude)
   }
 
-  placesAt(latitude: number, longitude: number): PlacesHere | Unknown | Unfetched {
+  placesAt(latitude: number, longitude: number, reach?: number): PlacesHere | Unknown | Unfetched {
     const cell = this.#placeCellAt(latitude, longitude)
     if (cell instanceof Unknown || cell instanceof Unfetched) return cell
-    return placesOfCell(cell, latitude, longitude)
+    return placesOfCell(cell, latitude, longitude, reach)
   }
 
   placesAround(latitude: number, longitude: number): PlacesHere | Unknown | Unfetched {
@@ -234,8 +234,9 @@ function bytesOfRegions({ countries, unitedStates }: RegionCell): number {
   return bytes + addresses.x.byteLength * 2 + addresses.coded.byteLength + addresses.starts.byteLength
 }
 
-function bytesOfPlaces({ places, points, starts, members, rest }: PlaceCell): number {
-  let bytes = CELL_BYTES + points.byteLength + starts.byteLength + members.byteLength + rest.byteLength
+function bytesOfPlaces({ places, points, starts, members, memberMeters, rest }: PlaceCell): number {
+  let bytes = CELL_BYTES + points.byteLength + starts.byteLength + rest.byteLength
+  bytes += members.byteLength + memberMeters.byteLength
   for (const { rings } of places)
     bytes += BYTES_A_PLACE + rings.reduce((sum, ring) => sum + BYTES_A_RING + ring.byteLength, 0)
   return bytes

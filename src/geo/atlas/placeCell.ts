@@ -25,8 +25,10 @@ export interface PlaceCell {
   readonly reachMeters: number
   /** For each square, row by row, the index of its first member. There is one more value at the end. */
   readonly starts: Uint32Array
-  /** For each square: the places that may be around one of its points. */
+  /** For each square: the places that may be around one of its points, the nearest ones of the square first. */
   readonly members: Uint32Array
+  /** For each of these members, the least distance from any point of the square, in metres, in ascending order. */
+  readonly memberMeters: Float32Array
   /** For each square, the least distance from any point of it to all other places, in metres. */
   readonly rest: Float32Array
 }
@@ -49,20 +51,30 @@ export const SQUARES = 16
 /**
  * The places around a point.
  * @param latitude of a point in the cell, in degrees
+ * @param reach the distance within which all are needed, in metres
  */
-export function placesOfCell(cell: PlaceCell, latitude: number, longitude: number): PlacesHere {
-  const { bounds, isCovered, places, points, starts, members, rest } = cell
+export function placesOfCell(
+  cell: PlaceCell,
+  latitude: number,
+  longitude: number,
+  reach = AROUND_METERS,
+): PlacesHere {
+  const { bounds, isCovered, places, points, starts, members, memberMeters, rest } = cell
   const square = squareAt(bounds, latitude, longitude)
   const end = starts[square + 1]!
   const near: PlaceNear[] = []
   let restMeters = rest[square]!
   probe.set(latitude, longitude)
   for (let i = starts[square]!; i < end; i++) {
+    if (memberMeters[i]! > reach) {
+      restMeters = Math.min(restMeters, memberMeters[i]!)
+      break
+    }
     const at = members[i]!
     const place = places[at]!
     const pointMeters = metersToPoint(points, at)
     const least = pointMeters - place.reachMeters
-    if (least > AROUND_METERS) restMeters = Math.min(restMeters, least)
+    if (least > reach) restMeters = Math.min(restMeters, least)
     else near.push(nearOf(place, pointMeters, latitude, longitude))
   }
   return { isCovered, near, restMeters }

@@ -142,17 +142,19 @@ function squared(
   const [width, height] = [(east - west) / SQUARES, (north - south) / SQUARES]
   const starts = new Uint32Array(SQUARES * SQUARES + 1)
   const rest = new Float32Array(SQUARES * SQUARES)
-  const members: number[] = []
+  const members: { readonly place: number; readonly meters: number }[] = []
   for (let square = 0; square < SQUARES * SQUARES; square++) {
     const [x, y] = [west + (square % SQUARES) * width, south + Math.floor(square / SQUARES) * height]
     let others = reach
+    const around: typeof members = []
     boxes.forEach((box, place) => {
       const meters = CERTAIN_SHARE * boxMeters([x, y, x + width, y + height], box, scale)
-      if (meters <= AROUND_METERS) members.push(place)
+      if (meters <= AROUND_METERS) around.push({ place, meters })
       else others = Math.min(others, meters)
     })
+    members.push(...around.sort((a, b) => a.meters - b.meters))
     starts[square + 1] = members.length
-    // Rounding must not make the distance larger.
+    // Rounding must not make the distances larger.
     rest[square] = Math.max(0, others * CERTAIN_SHARE)
   }
   return {
@@ -163,7 +165,8 @@ function squared(
     points: pointsOf(places.map(({ place }) => place)),
     reachMeters: Math.max(0, reach),
     starts,
-    members: Uint32Array.from(members),
+    members: Uint32Array.from(members, ({ place }) => place),
+    memberMeters: Float32Array.from(members, ({ meters }) => meters * CERTAIN_SHARE),
     rest,
   }
 }
