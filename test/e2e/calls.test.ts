@@ -70,13 +70,6 @@ t.test('context: the boundary decides, and so does whom a geofence is for', asyn
   t.strictSame(await context(102), [])
   t.strictSame(await context(0, '', livePublishable), [], 'another environment')
   t.strictSame([await metric(api, 'log_position'), await metric(api, 'users')], before, 'nothing is stored')
-  for (const [query, message] of [
-    ['', '400 coordinates: Required.'],
-    ['?coordinates=50', '400 coordinates: Must be latitude,longitude.'],
-    ['?coordinates=91,0', '400 coordinates: Invalid latitude. Valid range: [-90, 90].'],
-    ['?coordinates=0,-181', '400 coordinates: Invalid longitude. Valid range: [-180, 180].'],
-  ])
-    t.equal(await refusal('GET', `/v1/context${query}`, undefined, testPublishable), message)
 })
 
 t.test('context: the country; in the United States also state, DMA and postal code', async (t) => {
@@ -253,7 +246,6 @@ t.test('conversions', async (t) => {
     await bad({ name: 'x', deviceId: 'd', metadata: { '': 1 } }),
     '400 metadata: Keys must have 1 to 256 characters.',
   )
-  t.match(await bad({ name: 'x', deviceId: 'd', createdAt: 'soon' }), /^400 createdAt: /)
   const tomorrow = Date.now() + 25 * 3_600_000
   t.equal(
     await bad({ name: 'x', deviceId: 'd', createdAt: tomorrow }),
@@ -283,7 +275,6 @@ t.test('a verdict and a conversion, once answered, survive kill -9', async (t) =
       await refusal('PUT', path, { verification }),
       '400 verification: Must be one of 1, 0, -1, ACCEPT, UNVERIFY, REJECT.',
     )
-  t.equal(await refusal('PUT', path, {}), '400 verification: Required.')
   const conversion = { name: 'bought', deviceId: 'witness' }
   const { event } = await good('POST', '/v1/events', conversion, KEYS.testSecret)
   const rejected = await verdict({ verification: -1 })
@@ -604,10 +595,6 @@ t.test('sync/region: only the listed geofences are within the region', async (t)
   )
   for (let i = 0; i < 110; i++) await api.circle(`sync/${i}`, here, 100)
   t.equal((await sync()).region.radius, 0, 'too many right here')
-  t.match(
-    await refusal('POST', '/v1/sync/region', { latitude: 91, longitude: 0 }),
-    /^400 latitude: Invalid latitude/,
-  )
 })
 
 t.test('sync/region: only a part of many others is read, and the region says so', async (t) => {

@@ -116,8 +116,6 @@ t.test('PATCH: status, fields, events; both paths', async (t) => {
   const completed = await patch(_id, { status: 'completed', externalId: 'ignored' })
   t.match(completed.body.trip, { status: 'completed', externalId, completedAt: /Z$/, endedAt: /Z$/ })
   t.strictSame(types(completed.body), ['user.stopped_trip'])
-  t.strictSame(types((await patch(_id, { status: 'completed' })).body), [], 'a repeated call is harmless')
-  t.match((await patch(_id, { status: 'canceled' })).body.meta, { code: 400, param: 'status' })
   const events = (await server.api('GET', '/v1/events?userId=ann')).body.events
   t.strictSame(
     events
@@ -253,7 +251,6 @@ t.test('bad input is 400 and names the parameter; nothing changes', async (t) =>
     [{ approachingThreshold: 0 }, 'approachingThreshold'],
     [{ approachingThreshold: -1 }, 'approachingThreshold'],
     [{ approachingThreshold: 1e9 }, 'approachingThreshold'],
-    [{ approachingThreshold: '1e9' }, 'approachingThreshold'],
     [{ approachingThreshold: 1440.1 }, 'approachingThreshold'],
     [{ approachingThreshold: 'soon' }, 'approachingThreshold'],
     [{ approachingThreshold: true }, 'approachingThreshold'],
