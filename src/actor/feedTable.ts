@@ -23,8 +23,8 @@ import { DeviceMemory } from './deviceMemory.ts'
  *
  * Invariants
  * - TRIP-FEED-1: A row has a higher number than all rows before it, also after a recovery.
- * - TRIP-FEED-2: A device has at most {@link MAX_DEVICE_ROWS} rows, and a partition not much more than {@link
- *   MAX_BYTES}.
+ * - TRIP-FEED-2: A device has at most {@link MAX_DEVICE_ROWS} rows and not much more than {@link MAX_DEVICE_BYTES}, a
+ *   partition not much more than {@link MAX_BYTES}. So no device alone stops the others of its partition.
  */
 const PUT = 1
 const DONE = 2
@@ -35,6 +35,11 @@ const NUMBER_BYTES = 8
 const MAX_DEVICE_ROWS = 1000
 /** How many bytes of rows of a partition may wait. */
 const MAX_BYTES = 2 * 1024 * 1024
+/**
+ * How many bytes of rows of a device may wait before the next one is refused. A row lists all geofences that the device
+ * is in, so a few rows of a device in ten thousand of them would otherwise stop all trips of its partition.
+ */
+const MAX_DEVICE_BYTES = MAX_BYTES * 0.75
 /** The bytes of a row besides its JSON. */
 const ROW_BYTES = 150
 /** How many waiting rows are also kept as objects. Most rows are told at once, and so need not be read from their JSON. */
@@ -84,11 +89,17 @@ interface Waiting {
   readonly row?: FeedRow | undefined
 }
 
+/** What waits of a device. */
+interface DeviceShare {
+  rows: number
+  bytes: number
+}
+
 export class FeedTable implements ActorTable {
   /** The numbers of rows that nobody has taken yet, in order. */
   readonly #fresh: number[] = []
   readonly #rows = new Map<number, Waiting>()
-  readonly #ofDevice = new Map<string, number>()
+  readonly #ofDevice = new Map<string, DeviceShare>()
   /** Rows up to this number may have been reported already, because another process had them. */
   recoveredTo = 0
   #last = 0
@@ -123,7 +134,9 @@ export class FeedTable implements ActorTable {
   /** Whether no more rows can wait for the device. */
   isFull(scope: ScopeId, deviceId: string): boolean {
     if (this.#rows.size === 0) return false
-    return this.#bytes >= MAX_BYTES || (this.#ofDevice.get(deviceOf(scope, deviceId)) ?? 0) >= MAX_DEVICE_ROWS
+    if (this.#bytes >= MAX_BYTES) return true
+    const share = this.#ofDevice.get(deviceOf(scope, deviceId))
+    return share !== undefined && (share.rows >= MAX_DEVICE_ROWS || share.bytes >= MAX_DEVICE_BYTES)
   }
 
   /** Whether rows of the device wait. */
@@ -195,8 +208,14 @@ export class FeedTable implements ActorTable {
     const device = deviceOf(scope, user.deviceId)
     this.#last = Math.max(this.#last, number)
     this.#rows.set(number, { scope, device, json, row })
-    this.#ofDevice.set(device, (this.#ofDevice.get(device) ?? 0) + 1)
-    this.#count(scope, ROW_BYTES + json.length)
+    const bytes = ROW_BYTES + json.length
+    const share = this.#ofDevice.get(device)
+    if (share === undefined) this.#ofDevice.set(device, { rows: 1, bytes })
+    else {
+      share.rows++
+      share.bytes += bytes
+    }
+    this.#count(scope, bytes)
   }
 
   #delete(number: number): boolean {
@@ -204,10 +223,12 @@ export class FeedTable implements ActorTable {
     if (waiting === undefined) return false
     const { scope, device, json } = waiting
     this.#rows.delete(number)
-    const left = this.#ofDevice.get(device)! - 1
-    if (left === 0) this.#ofDevice.delete(device)
-    else this.#ofDevice.set(device, left)
-    this.#count(scope, -(ROW_BYTES + json.length))
+    const bytes = ROW_BYTES + json.length
+    const share = this.#ofDevice.get(device)!
+    share.rows--
+    share.bytes -= bytes
+    if (share.rows === 0) this.#ofDevice.delete(device)
+    this.#count(scope, -bytes)
     return true
   }
 
