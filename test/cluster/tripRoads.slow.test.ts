@@ -7,8 +7,7 @@ import { Cluster } from '../../cluster/cluster.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { addSample } from '../kit/sampleRegion.ts'
 import { KEYS } from '../kit/server.ts'
-import { until } from '../kit/waiting.ts'
-import { driveAlongStreets, FROM, furnishDrive, goodCalls, HOME } from '../trips/roadDrive.ts'
+import { driveAlongStreets, furnishDrive, goodCalls, openTiles } from '../trips/roadDrive.ts'
 import { tripApi } from '../trips/story.ts'
 
 const skip = await skipWithout(NATS_SERVER)
@@ -34,24 +33,7 @@ t.test(
     const api = tripApi(cluster.gateways[0]!.options.url)
     const good = goodCalls(api)
     await furnishDrive(good)
-    // The engine of each owner opens its tiles with the first question, which may take more than the second that ETAs wait.
-    const began = Date.now() - 86_400_000
-    for (let device = 0; device < 8; device++) {
-      const name = `warm-${device}`
-      let asked = 0
-      await until(async () => {
-        const [longitude, latitude] = FROM
-        const { user } = await good('POST', '/v1/track', {
-          deviceId: name,
-          latitude: latitude + (asked % 2) * 1e-3,
-          longitude,
-          accuracy: 5,
-          updatedAt: new Date(began + asked++ * 40_000).toISOString(),
-          tripOptions: { externalId: name, ...HOME },
-        })
-        return user.trip.eta.source === 'road'
-      })
-    }
+    await openTiles(good, 8)
     await driveAlongStreets(t, api)
   },
 )

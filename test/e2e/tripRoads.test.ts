@@ -2,13 +2,14 @@
 import t from 'tap'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import { startServer } from '../kit/server.ts'
-import { driveAlongStreets, FROM, furnishDrive, goodCalls, HOME, TO } from '../trips/roadDrive.ts'
+import { driveAlongStreets, FROM, furnishDrive, goodCalls, HOME, openTiles, TO } from '../trips/roadDrive.ts'
 import type { Api } from '../trips/story.ts'
 
 const server = await startServer(t, { sample: true })
 const api: Api = (...request) => server.api(...request)
 const good = goodCalls(api)
 await furnishDrive(good)
+await openTiles(good, 1)
 
 t.test('a drive along streets: started, approaching, arrived, with the ETA of the road engine', (t) =>
   driveAlongStreets(t, api),

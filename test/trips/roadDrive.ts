@@ -4,6 +4,7 @@ import type { Test } from 'tap'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import { Random } from '../actor/world.ts'
 import { KEYS } from '../kit/server.ts'
+import { until } from '../kit/waiting.ts'
 import type { Api, Body } from './story.ts'
 
 const { testPublishable } = KEYS
@@ -36,6 +37,30 @@ export async function furnishDrive(good: GoodCall): Promise<void> {
     radius: 100,
   })
   await good('PATCH', '/v1/settings', { tripUpdateSeconds: 0, tripApproachingThreshold: 2 })
+}
+
+/**
+ * Has the road engines open their tiles, by as many devices as are needed to reach each of them. The first question to
+ * an engine may take more than the second for which an ETA waits, and then the straight line counts.
+ */
+export async function openTiles(good: GoodCall, devices: number): Promise<void> {
+  const began = Date.now() - 86_400_000
+  const [longitude, latitude] = FROM
+  for (let device = 0; device < devices; device++) {
+    const name = `warm-${device}`
+    let asked = 0
+    await until(async () => {
+      const { user } = await good('POST', '/v1/track', {
+        deviceId: name,
+        latitude: latitude + (asked % 2) * 1e-3,
+        longitude,
+        accuracy: 5,
+        updatedAt: new Date(began + asked++ * 40_000).toISOString(),
+        tripOptions: { externalId: name, ...HOME },
+      })
+      return user.trip.eta.source === 'road'
+    })
+  }
 }
 
 function lengthOf(path: readonly Point[]): number {
