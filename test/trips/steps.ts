@@ -140,9 +140,13 @@ export class Clients {
           const leg = { legId: legs?.[step.leg]?._id ?? 'none', status: step.status }
           return service.legs(0, name, { leg, wantsLocations: false })
         })
-      case 'delete':
-        await this.#parts.insist(({ service }) => service.remove(0, name))
+      case 'delete': {
+        // By its `_id`, because a repetition by name would find the trip that had the name before.
+        const { answer } = await this.#parts.insist(({ service }) => service.find(0, name))
+        if (answer !== undefined)
+          await this.#parts.insist(({ service }) => service.remove(0, JSON.parse(answer.trip)._id))
         return ''
+      }
       case 'remove':
         await this.#parts.insist((engine) => engine.removeUser(userId ?? `phone-${index}`))
         await this.#parts.calm()
