@@ -15,6 +15,18 @@ const AT_ONCE = 3
 const RECOVERED_WITHIN_MS = 90_000
 const LOOK_AGAIN_MS = 10
 
+/**
+ * What became of an update: it is acknowledged; it is stored, but its trip did not answer in time (T2), so the same
+ * gateway is asked again; or the gateway did not take it, and another one is asked.
+ */
+type Taken = 'taken' | 'stored' | { readonly refusal: string }
+
+interface TrackAnswer {
+  readonly meta: { readonly message?: string }
+  readonly events: readonly EventRecord[]
+  readonly user: { readonly trip?: object }
+}
+
 /** How long it took, ms. */
 interface Recovery {
   readonly httpMs: number
@@ -34,9 +46,9 @@ export class Load {
     refused: 0,
     /** The connection was refused or broke. */
     unanswered: 0,
-    /** Updates by HTTP that failed at every gateway in turn. */
-    failedEverywhere: 0,
   }
+  /** The updates by HTTP that failed at every gateway in turn: the device, and what the last gateway answered. */
+  readonly failedEverywhere: string[] = []
   /** Longest time until a request by HTTP was answered, in ms. A reader may reset it. */
   longestAnswerMs = 0
   /** When the newest acknowledged update was sent for the first time, by `performance.now()`. */
@@ -135,19 +147,23 @@ export class Load {
       const move = mover.next()
       const firstSent = performance.now()
       for (let failures = 0; !this.#abandoned.signal.aborted;) {
-        if (await this.#isTaken(mover, move, this.#gateways[(home + failures) % count]!, firstSent)) break
+        const url = this.#gateways[(home + failures) % count]!
+        const answer = await this.#send(mover, move, url, firstSent)
+        if (answer === 'taken') break
+        if (answer === 'stored') continue
         failures++
-        if (failures === count) this.counts.failedEverywhere++
+        if (failures === count) this.failedEverywhere.push(`${mover.deviceId}: ${answer.refusal}`)
         if (failures >= count) await sleep(RETRY_MS)
       }
     }
   }
 
-  async #isTaken(mover: Mover, move: Move, url: string, firstSent: number): Promise<boolean> {
+  /** Sends an update to a gateway, which may have taken it before. */
+  async #send(mover: Mover, move: Move, url: string, firstSent: number): Promise<Taken> {
     const sentAt = performance.now()
     let status: number
     let retryAfter: string | null
-    let body: { readonly events: readonly EventRecord[]; readonly user: { readonly trip?: object } }
+    let body: TrackAnswer
     try {
       const answer = await fetch(`${url}/v1/track`, {
         method: 'POST',
@@ -157,26 +173,26 @@ export class Load {
       })
       status = answer.status
       retryAfter = answer.headers.get('Retry-After')
-      body = (await answer.json()) as typeof body
+      body = (await answer.json()) as TrackAnswer
     } catch (error) {
       if ((error as Error).name === 'TimeoutError')
         this.#fault(`G7 ${mover.deviceId} was not answered for ${LONGEST_ANSWER_MS / 1000} s`)
       this.counts.unanswered++
-      return false
+      return { refusal: (error as Error).message }
     } finally {
       this.longestAnswerMs = Math.max(this.longestAnswerMs, performance.now() - sentAt)
     }
     if (status !== 200) {
       if (status === 503 && retryAfter !== null) this.counts.refused++
       else this.#fault(`G7 ${mover.deviceId} was answered ${status} ${JSON.stringify(body)}`)
-      return false
+      return isStored(status, body) ? 'stored' : { refusal: JSON.stringify(body.meta) }
     }
     this.#acknowledged(mover, sentAt, firstSent)
     mover.applied()
     this.#compare(mover, move, body.events)
     if (isOnTrip(mover) && body.user.trip === undefined)
       this.#fault(`T2 ${mover.deviceId} was answered without user.trip, for which an app would end its trip`)
-    return true
+    return 'taken'
   }
 
   #acknowledged({ deviceId }: Mover, sentAt: number, firstSent = sentAt): void {
@@ -223,4 +239,9 @@ export class Load {
     await Promise.all(movers.map(drive))
     await stream.close()
   }
+}
+
+/** Whether an update is stored although the answer is 503: its trip did not answer within 2 s, and was never seen (T2). */
+function isStored(status: number, { meta }: TrackAnswer): boolean {
+  return status === 503 && meta.message?.startsWith('The update is stored') === true
 }

@@ -65,8 +65,8 @@ async function restart(stage: Stage, member: Member, signal: NodeJS.Signals): Pr
 
 /** Runs `work`, during which no update by HTTP may fail at every gateway in turn. */
 async function unnoticed(stage: Stage, work: () => Promise<void>): Promise<void> {
-  const before = stage.load.counts.failedEverywhere
+  const before = stage.load.failedEverywhere.length
   await work()
-  const failed = stage.load.counts.failedEverywhere - before
-  if (failed > 0) stage.fault(`${failed} updates failed at each gateway in turn`)
+  for (const failed of stage.load.failedEverywhere.slice(before))
+    stage.fault(`an update failed at each gateway in turn: ${failed}`)
 }

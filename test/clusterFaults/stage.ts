@@ -190,12 +190,13 @@ export class Stage {
   async happens(what: string, act: () => unknown): Promise<void> {
     const { load } = this
     const before = { ...load.counts }
+    const failedBefore = load.failedEverywhere.length
     load.longestAnswerMs = 0
     this.#since = performance.now()
     const [{ httpMs, streamMs }] = await Promise.all([load.recovered(() => this.#since), act()])
     const refused = load.counts.refused - before.refused
     const unanswered = load.counts.unanswered - before.unanswered
-    const everywhere = load.counts.failedEverywhere - before.failedEverywhere
+    const everywhere = load.failedEverywhere.length - failedBefore
     const { longestAnswerMs } = load
     this.#longestAnswerMs = Math.max(this.#longestAnswerMs, longestAnswerMs)
     this.happenings.push({ what, httpMs, streamMs, longestAnswerMs, refused, unanswered })
