@@ -38,8 +38,20 @@ export class Passwords {
    * @param password checked and normalized
    * @throws {ApiError} 503 if too many wait
    */
-  async hash(password: string): Promise<PasswordHash> {
-    const salt = randomBytes(SALT_BYTES)
+  hash(password: string): Promise<PasswordHash> {
+    return this.#hash(password, randomBytes(SALT_BYTES))
+  }
+
+  /**
+   * Hashes a password again, because its hash is weak. It keeps its salt, which tells that it is the same password.
+   * @param password as it was sent
+   * @throws {ApiError} 503 if too many wait
+   */
+  hashAgain(password: string, { salt }: PasswordHash): Promise<PasswordHash> {
+    return this.#hash(normalized(password), Buffer.from(salt, 'base64'))
+  }
+
+  async #hash(password: string, salt: Buffer): Promise<PasswordHash> {
     const hash = await this.#derive(password, salt, this.#cost)
     return { ...this.#cost, salt: salt.toString('base64'), hash: Buffer.from(hash).toString('base64') }
   }

@@ -8,7 +8,7 @@ import { ApiError } from '../runtime/errors.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Attempts, type SignInAttempt } from './attempts.ts'
 import { Passwords } from './password.ts'
-import { checkPassword, normalized } from './passwordRules.ts'
+import { checkPassword } from './passwordRules.ts'
 import type { People } from '../registry/people/people.ts'
 import type { Account, Cost } from '../registry/people/rows.ts'
 import type { Opened, Origin } from '../registry/people/sessions.ts'
@@ -62,7 +62,7 @@ export class SignIn {
     const attempt = this.#attempts.begin(email, origin.ip)
     const account = await this.#verified(people.accounts.byEmail(email), password, attempt)
     const weak = this.#passwords.isWeak(account.password!)
-    const stronger = weak ? await this.#passwords.hash(normalized(password)) : undefined
+    const stronger = weak ? await this.#passwords.hashAgain(password, account.password!) : undefined
     return this.#open(() => {
       // The account may have changed in the meantime, including its password.
       const now = people.accounts.get(account.id)

@@ -90,17 +90,20 @@ export function auditedKinds(replica: RegistryReplica): ReadonlyMap<string, Audi
       describe(row) {
         const { project, email, name, role, disabled, password } = accountOfRow(row as AccountRow)
         const passwordSet = password !== undefined
-        return { project, target: email, value: { email, name, role, disabled, passwordSet } }
+        // A password that is only hashed again keeps its salt.
+        const secret = password && { name: 'password', text: password.salt }
+        return { project, target: email, value: { email, name, role, disabled, passwordSet }, secret }
       },
     },
     invitations: {
       singular: 'invitation',
       describe(row) {
-        const account = emailOf((row as { readonly account: string }).account)
-        if (account === undefined) return undefined
-        return { project: account.project, target: account.email, value: { email: account.email } }
+        const { account, digest } = row as { readonly account: string; readonly digest: string }
+        const invited = emailOf(account)
+        if (invited === undefined) return undefined
+        const { email, project } = invited
+        return { project, target: email, value: { email }, secret: { name: 'link', text: digest } }
       },
-      // A new link has another digest, which is not shown.
     },
     sessions: {
       singular: 'session',

@@ -268,7 +268,9 @@ t.test('hashes: scrypt with its parameters, rehashed at the next sign-in if they
   const signIn = () =>
     browser().call('POST', '/v1/sessions', { email: 'ann@example.com', password: PASSWORD })
   t.match(await signIn(), { status: 200 })
-  t.match(accounts.get(account.id)!.password, CHEAP)
+  const { password } = accounts.get(account.id)!
+  t.match(password, { ...CHEAP, salt: stored.salt }, 'with its salt, so the audit sees no other password')
+  t.not(password!.hash, stored.hash)
   t.match(await signIn(), { status: 200 })
 })
 

@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import Type from 'typebox'
 import { accountRoutes } from '../../src/accounts/accountRoutes.ts'
-import type { Account } from '../../src/registry/people/rows.ts'
+import type { Account, Cost } from '../../src/registry/people/rows.ts'
 import { sessionLookup } from '../../src/accounts/sessionLookup.ts'
 import { sessionRoutes } from '../../src/accounts/sessionRoutes.ts'
 import { SignIn } from '../../src/accounts/signIn.ts'
@@ -93,6 +93,8 @@ export interface PeopleOptions {
   readonly trustedProxies?: readonly string[]
   readonly byKey?: boolean
   readonly folder?: string
+  /** Of hashes; cheap if absent. */
+  readonly cost?: Cost
 }
 
 export async function servePeople(t: Test, options: PeopleOptions = {}): Promise<PeopleServer> {
@@ -109,7 +111,7 @@ export async function servePeople(t: Test, options: PeopleOptions = {}): Promise
     keys: registry.keys,
     clock,
     byKey: options.byKey ?? true,
-    cost: CHEAP,
+    cost: options.cost ?? CHEAP,
   })
   const tickets = new Tickets({ process: 'here', clock })
   const routes = [

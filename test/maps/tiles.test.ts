@@ -1,5 +1,5 @@
 /** Tiles over HTTP: what they show, who gets them, wrong addresses, and regions that are replaced meanwhile. */
-import { renameSync } from 'node:fs'
+import { cpSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { mapRegionsFolder, readManifest, writeManifest } from '../../src/geo/extract/mapRegionFiles.ts'
@@ -29,6 +29,12 @@ async function featuresAt(
   const { x, y } = tileAt([longitude, latitude], z)
   const { bytes } = await tile(`${z}/${x}/${y}.mvt`)
   return featuresOf(bytes)
+}
+
+/** The address of tiles in styles, which changes with every build of a map region. */
+async function tileUrl(): Promise<string> {
+  const url = `${server.url}/v1/maps/styles/light?publishableKey=${KEYS.testPublishable}`
+  return JSON.stringify(((await (await fetch(url)).json()) as { sources: object }).sources)
 }
 
 t.test('a city by zoom: roads by class, buildings, water, land use, places, house numbers', async (t) => {
@@ -217,6 +223,18 @@ t.test('a region that comes and goes while tiles are asked for', async (t) => {
   writeManifest(folder, manifest)
   renameSync(`${build}.away`, build)
   await until(async () => (await roads()) > 0)
+  // An import of the same name replaces it: the manifest names another build.
+  const [region] = manifest.regions
+  const folderOfOther = region!.folder.replace(/[0-9a-f]{8}$/, 'feedbeef')
+  cpSync(build, join(folder, folderOfOther), { recursive: true })
+  const before = await tileUrl()
+  writeManifest(folder, { ...manifest, regions: [{ ...region!, folder: folderOfOther }] })
+  let leastRoads = Infinity
+  await until(async () => {
+    leastRoads = Math.min(leastRoads, await roads())
+    return (await tileUrl()) !== before
+  })
+  t.ok(Math.min(leastRoads, await roads()) > 0, 'there is a map all the time')
   stop.abort()
   await asking
   t.strictSame([...seen], [200])

@@ -8,16 +8,16 @@ email | unique, in lower case | accounts/accounts.test.ts: accounts belong to on
 role | in the project, for both environments | accounts/sessions.test.ts: signing in with e-mail and password
 
 # Roles (people)
-read | every GET except keys, accounts and audit; matching and tickets | accounts/roles.test.ts: roles and endpoints; accounts/cluster.slow.test.ts: roles and endpoints
-write | also geofences, beacons, imports, users, events, redelivery | accounts/roles.test.ts: roles and endpoints
-admin | also settings, keys, webhooks, hooks, accounts, audit | accounts/roles.test.ts: roles and endpoints
+read | every GET except keys, accounts, audit and what is of the whole process; matching and tickets | accounts/roles.test.ts: roles and endpoints; accounts/cluster.slow.test.ts: roles and endpoints
+write | also geofences, beacons, imports, trips, users, events, runs of the sync, redelivery | accounts/roles.test.ts: roles and endpoints
+admin | also settings, keys, webhooks, hooks, settings of the sync, accounts, audit | accounts/roles.test.ts: roles and endpoints
 no session, role too low | 401, 403 | accounts/roles.test.ts: roles and endpoints
 accounts and audit | for sessions only | accounts/accounts.test.ts: accounts belong to one project, and keys cannot manage them
 the whole process | admins of the operator's project | e2e/numbers.test.ts: the state of the server is for the project of its operator; geodata/mapRegionUploads.slow.test.ts: who may: admins of the operator’s project, with an account or the key of live
 
 # Endpoints (people)
 POST /v1/sessions | with e-mail and password, or a secret key; who, role, environments, cookie; wrong in any way: 401, one text | accounts/sessions.test.ts: signing in with a secret key works before there is any account; accounts/sessions.test.ts: what is wrong with a sign-in is told only where it tells nothing
-POST /v1/sessions | in equal time | accounts/accounts.test.ts: an unknown address takes as long as a wrong password
+POST /v1/sessions | in equal time | accounts/accounts.test.ts: an unknown address takes as long as a wrong password; accounts/timing.test.ts: over HTTP, whoever may not sign in is refused in the same time
 GET /v1/sessions, DELETE /v1/sessions/:id | one's own; for admins all | accounts/sessions.test.ts: one’s own sessions are listed and ended; admins see those of the project
 GET, DELETE /v1/sessions/current | who am I; sign out | accounts/sessions.test.ts: signing in with a secret key works before there is any account
 POST /v1/sessions/current/ticket | one use, 30 s, of this session and environment | accounts/tickets.test.ts: a ticket opens one stream; accounts/tickets.test.ts: tickets last 30 seconds, and a session has 32 at most; accounts/tickets.test.ts: a stream sees the environment of its ticket alone; accounts/cluster.slow.test.ts: a ticket of one gateway opens one stream of another

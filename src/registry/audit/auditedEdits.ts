@@ -12,6 +12,8 @@ export interface Described {
   /** Identifies the record for people and in filters. */
   readonly target: string
   readonly value: Readonly<Record<string, unknown>>
+  /** A secret that is not shown. If it is replaced, `after` has a member `…Changed`, such as `passwordChanged`. */
+  readonly secret?: { readonly name: string; readonly text: string } | undefined
   /** The actor, if it is not the author. Somebody who signs in is nobody before that. */
   readonly actor?: AuditActor | undefined
 }
@@ -115,7 +117,8 @@ export class AuditedEdits implements EditLog {
     const after = row && describe(row)
     const known = after ?? before
     if (known === undefined) return undefined
-    const [valueBefore, valueAfter] = [before?.value ?? initial, after?.value ?? initial]
+    const valueBefore = before?.value ?? initial
+    const valueAfter = withChangedSecret(before, after) ?? after?.value ?? initial
     const [jsonBefore, jsonAfter] = [JSON.stringify(valueBefore), JSON.stringify(valueAfter)]
     if (jsonBefore === jsonAfter) return undefined
     const keptBefore = valueBefore && boundedValue(valueBefore, jsonBefore)
@@ -178,6 +181,13 @@ export class AuditedEdits implements EditLog {
     const row: AuditRow = { id, project, actor: actor.id, action, target, detail: JSON.stringify(detail) }
     return { kind: 'audit', key: `${project}.${id}`, row }
   }
+}
+
+/** The value afterwards, if the secret of a row was replaced. */
+function withChangedSecret(before: Described | undefined, after: Described | undefined) {
+  if (before?.secret === undefined || after?.secret === undefined) return undefined
+  if (before.secret.text === after.secret.text) return undefined
+  return { ...after.value, [`${after.secret.name}Changed`]: true }
 }
 
 /** Whether the texts of the rows are long together. */
