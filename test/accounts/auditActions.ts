@@ -40,8 +40,8 @@ export async function tryPeople(t: Test, server: Server, entered: Entered): Prom
     { password: PASSWORD },
     person,
   )
-  const actions = accepted.entries.map(({ action }) => action)
-  for (const action of ['account.changed', 'session.created']) t.ok(actions.includes(action), action)
+  const actions = new Set(accepted.entries.map(({ action }) => action))
+  for (const action of ['account.changed', 'session.created']) t.ok(actions.has(action), action)
   t.notOk(JSON.stringify(accepted.entries).includes(token), 'the link is a secret')
   const other = new Browser(server.url)
   const signedIn = await entered(
