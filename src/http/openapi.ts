@@ -1,6 +1,10 @@
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import Type from 'typebox'
 import type { TSchema } from 'typebox'
 import { Check } from 'typebox/value'
+import { acceptsGzip } from './acceptsGzip.ts'
+import { JSON_CONTENT_TYPE } from './answerText.ts'
 import { roleOf } from './authenticate.ts'
 import { addExamples, type Examples } from './openapiExamples.ts'
 import { toJsonSchema } from './jsonSchema.ts'
@@ -73,7 +77,8 @@ const NO_TEXTS: ReferenceTexts = {
 }
 
 /**
- * GET /v1/openapi.json for the given routes and itself; the text is made once, at the first request.
+ * GET /v1/openapi.json for the given routes and itself. The text is made once, at the first request; each page of the dashboard
+ * needs it, so it is sent packed, and not again to a browser that has it.
  * @param texts the document's texts besides the routes
  */
 export function openApiRoute(
@@ -81,20 +86,45 @@ export function openApiRoute(
   version: string,
   texts: () => ReferenceTexts = () => NO_TEXTS,
 ): Route {
-  let content: string | undefined
+  let made: PackedText | undefined
   const self: Route = route({
     method: 'GET',
     path: '/v1/openapi.json',
     auth: 'none',
     summary: 'This description of the API',
     tag: 'Operations',
+    headers: ['accept-encoding'],
     answers: { 200: Type.Object({}, { description: 'An OpenAPI 3.1 document, without `meta`.' }) },
-    handler() {
-      content ??= JSON.stringify(openApiDocument([...routes, self], version, texts()))
-      return { text: { contentType: 'application/json; charset=utf-8', content } }
+    handler({ headers }) {
+      made ??= packed(JSON.stringify(openApiDocument([...routes, self], version, texts())))
+      const isPacked = acceptsGzip(headers['accept-encoding'])
+      const { plain, gzip, etag } = made
+      return {
+        bytes: {
+          contentType: JSON_CONTENT_TYPE,
+          content: isPacked ? gzip : plain,
+          etag: isPacked ? `${etag}-gzip` : etag,
+        },
+        headers: {
+          'Cache-Control': 'no-cache',
+          Vary: 'Accept-Encoding',
+          ...(isPacked && { 'Content-Encoding': 'gzip' }),
+        },
+      }
     },
   })
   return self
+}
+
+interface PackedText {
+  readonly plain: Uint8Array
+  readonly gzip: Uint8Array
+  readonly etag: string
+}
+
+function packed(text: string): PackedText {
+  const plain = Buffer.from(text)
+  return { plain, gzip: gzipSync(plain), etag: createHash('sha256').update(plain).digest('hex').slice(0, 32) }
 }
 
 /**

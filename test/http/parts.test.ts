@@ -325,6 +325,16 @@ t.test('the OpenAPI document', async (t) => {
   const { status, body, headers } = await toy.call('/v1/openapi.json')
   t.equal(status, 200)
   t.equal(headers.get('content-type'), 'application/json; charset=utf-8')
+  t.equal(headers.get('vary'), 'Accept-Encoding')
+  const packed = await toy.call('/v1/openapi.json', { headers: { 'accept-encoding': 'gzip' } })
+  t.equal(packed.headers.get('content-encoding'), 'gzip')
+  t.strictSame(packed.body, body, 'it is the same, packed')
+  for (const accepted of ['gzip', 'identity']) {
+    const asked = { 'accept-encoding': accepted }
+    const etag = (await toy.call('/v1/openapi.json', { headers: asked })).headers.get('etag')!
+    const again = await toy.call('/v1/openapi.json', { headers: { ...asked, 'if-none-match': etag } })
+    t.equal(again.status, 304, `a client that has it does not get it again: ${accepted}`)
+  }
   const result = await new OpenApiValidator().validate(structuredClone(body))
   t.strictSame(result.errors, undefined)
   t.equal(result.valid, true)
