@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { addressOf } from '../../api/call.ts'
 import { useQuery } from '../../api/useQuery.ts'
 import type { LngLat } from '../../map/geometry.ts'
@@ -83,12 +83,7 @@ function Explorer({ name }: { readonly name: string }) {
                 />
               )}
               {question.points > 0 && (
-                <PointsField
-                  key={query.get('at') ?? ''}
-                  points={points}
-                  most={question.points}
-                  onChange={setPoints}
-                />
+                <PointsField points={points} most={question.points} onChange={setPoints} />
               )}
               {question.hasMode && (
                 <SelectField
@@ -124,21 +119,27 @@ function Explorer({ name }: { readonly name: string }) {
   )
 }
 
-/** Points, one a line; a click on the map adds one. */
+/** Points, one a line; a click on the map adds one. What was typed stays as it is, until there are other points. */
 function PointsField(props: {
   readonly points: readonly LngLat[]
   readonly most: number
   readonly onChange: (points: readonly LngLat[]) => void
 }) {
   const { points, most, onChange } = props
+  const [typed, setTyped] = useState('')
+  const typedPoints = pointsIn(typed.replaceAll('\n', '|')).slice(0, most)
+  const isTyped = typedPoints.map(pointText).join() === points.map(pointText).join()
   return (
     <>
       <TextArea
         label={most === 1 ? 'Point' : 'Points'}
         help={`Latitude, longitude${most === 1 ? '' : ', one a line'}; or click on the map.`}
         rows={most === 1 ? 1 : Math.max(3, points.length + 1)}
-        value={points.map((point) => pointText(point).replace(',', ', ')).join('\n')}
-        onInput={(text) => onChange(pointsIn(text.replaceAll('\n', '|')).slice(0, most))}
+        value={isTyped ? typed : points.map((point) => pointText(point).replace(',', ', ')).join('\n')}
+        onInput={(text) => {
+          setTyped(text)
+          onChange(pointsIn(text.replaceAll('\n', '|')).slice(0, most))
+        }}
       />
       {points.length > 0 && (
         <div class="actions">
@@ -147,7 +148,13 @@ function PointsField(props: {
               Take the last away
             </Button>
           )}
-          <Button size="small" onClick={() => onChange([])}>
+          <Button
+            size="small"
+            onClick={() => {
+              setTyped('')
+              onChange([])
+            }}
+          >
             Clear
           </Button>
         </div>
