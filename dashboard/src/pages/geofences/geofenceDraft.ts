@@ -16,6 +16,8 @@ export interface GeofenceDraft {
   readonly mode: string
   /** The closed ring of a polygon. */
   readonly ring: readonly LngLat[]
+  /** The area of an isochrone that the server has computed, and of which place, minutes and mode it is. */
+  readonly reached?: { readonly of: string; readonly ring: readonly LngLat[] }
   readonly enabled: boolean
   readonly userIds: string
   readonly ip: string
@@ -52,7 +54,7 @@ export const EMPTY_DRAFT: GeofenceDraft = {
 
 export function draftOf(fence: Geofence): GeofenceDraft {
   const [longitude, latitude] = fence.isochrone?.destination ?? fence.geometryCenter.coordinates
-  return {
+  const draft: GeofenceDraft = {
     type: fence.type as GeofenceDraft['type'],
     description: fence.description,
     tag: fence.tag,
@@ -76,6 +78,13 @@ export function draftOf(fence: Geofence): GeofenceDraft {
       ]),
     ),
   }
+  const area = fence.isochrone && (fence.geometry?.coordinates[0] as unknown as LngLat[] | undefined)
+  return area === undefined ? draft : { ...draft, reached: { of: reachOf(draft), ring: area } }
+}
+
+/** What the area of an isochrone follows from. */
+function reachOf({ longitude, latitude, radius, mode }: GeofenceDraft): string {
+  return JSON.stringify([longitude, latitude, radius, mode])
 }
 
 /** The body to send. It is not checked here, because the server names the field that is wrong. */
@@ -110,8 +119,9 @@ export function definitionOf(draft: GeofenceDraft): GeofenceDefinition {
   } as GeofenceDefinition
 }
 
-/** What the draft covers, as far as the page knows: the server computes isochrones. */
+/** What the draft covers, as far as the page knows: the server computes isochrones when they are saved. */
 export function draftRing(draft: GeofenceDraft): readonly LngLat[] | undefined {
+  if (draft.type === 'isochrone' && draft.reached?.of === reachOf(draft)) return draft.reached.ring
   if (draft.type === 'polygon') return draft.ring.length > 3 ? draft.ring : undefined
   const center: LngLat = [Number(draft.longitude), Number(draft.latitude)]
   if (draft.longitude === '' || draft.latitude === '' || !center.every(Number.isFinite)) return undefined

@@ -110,7 +110,7 @@ function DraftMap({
   latest.current = draft
   const area = useMemo(
     () => draftRing(draft),
-    [draft.type, draft.longitude, draft.latitude, draft.radius, draft.ring],
+    [draft.type, draft.longitude, draft.latitude, draft.radius, draft.mode, draft.ring],
   )
   const ring = draft.type === 'polygon' ? undefined : area
   useEffect(() => {
