@@ -67,10 +67,11 @@ function EventList() {
     ...(text('deviceId') && { deviceId: text('deviceId') }),
     ...subject,
   }
+  const since = () =>
+    hours > 0 ? { createdAfter: new Date(serverNow() - hours * HOUR_MS).toISOString() } : {}
   const list = usePages(`events ${JSON.stringify(asked)} ${hours}`, async (before, signal) => {
-    const since = hours > 0 ? { createdAfter: new Date(serverNow() - hours * HOUR_MS).toISOString() } : {}
     const { events, meta } = await call('get', '/v1/events', {
-      query: { ...asked, ...since, ...(before && { before }) },
+      query: { ...asked, ...since(), ...(before && { before }) },
       signal,
     })
     return { rows: events, hasMore: meta.hasMore }
@@ -80,7 +81,9 @@ function EventList() {
     <div class="page">
       <header>
         <h1>Events</h1>
-        <CallButton call={{ method: 'GET', path: addressOf('/v1/events', { query: asked }) }} />
+        <CallButton
+          call={{ method: 'GET', path: addressOf('/v1/events', { query: { ...asked, ...since() } }) }}
+        />
         <Button onClick={() => list.reload()}>Refresh</Button>
       </header>
       <div class="filters" role="search">

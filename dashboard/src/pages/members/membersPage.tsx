@@ -165,6 +165,7 @@ function InviteDialog({
   const wrong = (field: string) => (failure?.param === field ? failure.message : undefined)
   const invite = (event: Event) => {
     event.preventDefault()
+    setFailure(undefined)
     call('post', '/v1/accounts', { body: { email, name, role } }).then(
       ({ invitation }) => onLink(invitation.url),
       (error: unknown) => setFailure(error as CallFailure),
@@ -183,7 +184,7 @@ function InviteDialog({
         />
         <TextField label="Name" value={name} wrong={wrong('name')} onInput={setName} required />
         <SelectField label="Role" value={role} options={ROLES} onChange={(value) => setRole(value as Role)} />
-        {failure && failure.param === undefined && <Failure failure={failure} />}
+        {failure && !wrong('email') && !wrong('name') && <Failure failure={failure} />}
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" type="submit">

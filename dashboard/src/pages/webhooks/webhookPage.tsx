@@ -50,14 +50,18 @@ export function WebhookPage({ id }: { readonly id: string }) {
     { everyMs: EVERY_MS },
   )
   const [isDeleting, setDeleting] = useState(false)
-  const act = async (work: Promise<unknown>, said: (answer: unknown) => string) => {
+  /** Resolves with whether the server has done it. */
+  const act = async (work: Promise<unknown>, said: (answer: unknown) => string): Promise<boolean> => {
+    let isDone = true
     try {
       say(said(await work))
     } catch (error) {
+      isDone = false
       say((error as Error).message, 'bad')
     }
     reload()
     log.reload()
+    return isDone
   }
   const sendAgain = ({ _id: deliveryId, status }: { readonly _id: string; readonly status: string }) => (
     <Button
@@ -172,7 +176,7 @@ export function WebhookPage({ id }: { readonly id: string }) {
                 void act(
                   call('delete', '/v1/webhooks/{id}', { params }),
                   () => 'The webhook was deleted.',
-                ).then(() => go(pagePath('webhooks')))
+                ).then((isDone) => isDone && go(pagePath('webhooks')))
               }
             >
               Delete
