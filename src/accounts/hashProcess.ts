@@ -8,7 +8,7 @@ import type { HashAnswer, HashQuestion, HashTask } from './hashChild.ts'
 /** The child takes about 45 MB of memory. It ends after this long without a password. */
 const REST_MS = 60_000
 /** How long a hash may take in a child that only gets what nobody else wants of the processors. */
-const PATIENCE_MS = 2000
+const IDLE_LIMIT_MS = 2000
 /** For how long the next child has a share of the processors then, if passwords keep coming. */
 const BUSY_MS = 60_000
 /**
@@ -24,7 +24,7 @@ export interface HashProcessOptions {
   readonly child?: URL
   /** The command that runs another one with idle priority. */
   readonly idleCommand?: string
-  readonly patienceMs?: number
+  readonly idleLimitMs?: number
 }
 
 interface Waiting {
@@ -46,7 +46,7 @@ interface Child {
  * The kernel lets a thread run to the end of its slice of some milliseconds before it lets another one in, however low
  * its priority is. Only a thread with the policy SCHED_IDLE gives way at once. So the child gets this policy, by the
  * command `chrt`, on systems that have it and more than one processor. Where other programs want all processors, a hash
- * would then take minutes. So after {@link PATIENCE_MS} the child is replaced by one with a low priority of the usual
+ * would then take minutes. So after {@link IDLE_LIMIT_MS} the child is replaced by one with a low priority of the usual
  * kind, which has its share. Because it is a process of its own, its memory is free as soon as it is ended.
  *
  * Invariants
@@ -54,7 +54,7 @@ interface Child {
  */
 export class HashProcess {
   readonly #options: HashProcessOptions
-  readonly #patienceMs: number
+  readonly #idleLimitMs: number
   /** Whether there is any hope of starting a child with idle priority. */
   #canIdle = process.platform === 'linux' && availableParallelism() > 1
   readonly #waiting = new Map<number, Waiting>()
@@ -65,7 +65,7 @@ export class HashProcess {
   /** Starts nothing. */
   constructor(options: HashProcessOptions = {}) {
     this.#options = options
-    this.#patienceMs = options.patienceMs ?? PATIENCE_MS
+    this.#idleLimitMs = options.idleLimitMs ?? IDLE_LIMIT_MS
   }
 
   /**
@@ -92,7 +92,7 @@ export class HashProcess {
     const lose = () => {
       if (this.#child === child && this.#waiting.has(question.id)) this.#replace(child)
     }
-    setTimeout(lose, this.#patienceMs).unref()
+    setTimeout(lose, this.#idleLimitMs).unref()
   }
 
   #start(isIdle: boolean): Child {

@@ -1,8 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Backoff } from '../runtime/retry.ts'
 import type { MovedFields } from './moveRecords.ts'
 
 const TIMEOUT_MS = 60_000
-const PAUSES_MS = [1000, 2000, 5000, 10_000]
+/** How often a call is repeated, with these pauses before. */
+const MOST_REPEATS = 4
+const PAUSES = { firstMs: 1250, lastMs: 10_000 }
+/** The longest pause that a server may ask for. */
 const LONGEST_PAUSE_MS = 60_000
 
 /** A server did not do what it was asked for. The message says which server, and never contains the key. */
@@ -33,20 +37,22 @@ export class MoveCalls {
    * @throws {CallFailed}
    */
   async call(method: 'GET' | 'PUT' | 'PATCH', path: string, body?: MovedFields): Promise<MovedFields> {
-    for (let attempt = 0; ; attempt++) {
+    const backoff = new Backoff(PAUSES)
+    for (let repeats = 0; ; repeats++) {
       const answer = await this.#once(method, path, body).catch((error: unknown) => error as Error)
       if (!(answer instanceof Response)) {
-        if (attempt < PAUSES_MS.length) {
-          await sleep(PAUSES_MS[attempt])
+        if (repeats < MOST_REPEATS) {
+          await backoff.pause()
           continue
         }
         throw new CallFailed(`${this.#url.origin} cannot be reached.`, undefined, undefined, answer)
       }
       const isPassing = answer.status === 429 || answer.status >= 500
-      if (isPassing && attempt < PAUSES_MS.length) {
+      if (isPassing && repeats < MOST_REPEATS) {
         const told = Number(answer.headers.get('retry-after')) * 1000
         await answer.body?.cancel()
-        await sleep(told > 0 ? Math.min(told, LONGEST_PAUSE_MS) : PAUSES_MS[attempt])
+        const pauseMs = backoff.next()
+        await sleep(told > 0 ? Math.min(told, LONGEST_PAUSE_MS) : pauseMs)
         continue
       }
       const answered = (await answer.json().catch(() => ({}))) as MovedFields

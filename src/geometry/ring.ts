@@ -65,11 +65,12 @@ export function normalizeRing(ring: readonly Position[]): NormalizedRing {
     latitudes.push(lat)
   }
   const edges = longitudes.length - 1
-  const turns = edges < 1 ? 0 : Math.round((longitudes[edges]! - longitudes[0]!) / 360)
-  if (edges < 3 || Math.abs(turns) > 1) throw new RangeError(`not a ring: ${edges} edges, ${turns} turns`)
+  const windings = edges < 1 ? 0 : Math.round((longitudes[edges]! - longitudes[0]!) / 360)
+  if (edges < 3 || Math.abs(windings) > 1)
+    throw new RangeError(`not a ring: ${edges} edges, ${windings} windings`)
   let pole: -1 | 0 | 1 = 0
-  if (turns !== 0) pole = sum < 0 ? -1 : 1
-  const reversed = pole === 0 ? planarArea(longitudes, latitudes) < 0 : pole !== turns
+  if (windings !== 0) pole = sum < 0 ? -1 : 1
+  const reversed = pole === 0 ? planarArea(longitudes, latitudes) < 0 : pole !== windings
   if (reversed) {
     longitudes.reverse()
     latitudes.reverse()

@@ -51,7 +51,7 @@ t.test('without that priority, it hashes as well', { skip }, async (t) => {
 })
 
 t.test('a hash that waits too long for a processor is made by another process', { skip }, async (t) => {
-  const hashing = new HashProcess({ child: STUCK_CHILD, patienceMs: 300 })
+  const hashing = new HashProcess({ child: STUCK_CHILD, idleLimitMs: 300 })
   const marker = join(t.testdir({}), 'asked')
   const answers = await Promise.all([
     hashing.derive(taskOf(`stuck ${marker}`)),
@@ -65,7 +65,7 @@ t.test(
   'a process that ends refuses what it had, and the next password starts another',
   { skip },
   async (t) => {
-    const hashing = new HashProcess({ child: STUCK_CHILD, patienceMs: 60_000 })
+    const hashing = new HashProcess({ child: STUCK_CHILD, idleLimitMs: 60_000 })
     await hashing.derive(taskOf('x'))
     const stuck = hashing.derive(taskOf(`stuck ${join(t.testdir({}), 'asked')}`))
     const ending = hashing.derive(taskOf('end'))

@@ -135,10 +135,10 @@ export async function findStreams(connection: NatsConnection, partitions: number
   }
 }
 
-async function managerOf(connection: NatsConnection, timeout: number): Promise<JetStreamManager> {
+async function managerOf(connection: NatsConnection, timeoutMs: number): Promise<JetStreamManager> {
   checkServer(connection)
   try {
-    return await jetstreamManager(connection, { timeout })
+    return await jetstreamManager(connection, { timeout: timeoutMs })
   } catch (cause) {
     if ((cause as Error).name !== 'JetStreamNotEnabled') throw cause
     throw new ServersUnfit('The NATS servers have no JetStream for this account.', { cause })

@@ -78,7 +78,7 @@ export function distanceField(
   // Squared distances. Everything beyond the reach has the value 0 or 255 anyway.
   const squares = new Float64Array(width * height).fill(REACH * REACH)
   // The sum of these values from the beginning of a row to a pixel says how often the outlines run around it.
-  const turns = new Int8Array((width + 1) * height)
+  const crossings = new Int8Array((width + 1) * height)
   for (let i = 0; i < edges.length; i += 4) {
     // Coordinates are relative to the middle of the first pixel.
     const [ax, ay] = [edges[i]! - left - 0.5, edges[i + 1]! - top - 0.5]
@@ -90,14 +90,14 @@ export function distanceField(
     ]
     for (let row = low; row < high; row++) {
       const crossing = Math.ceil(ax + ((row - ay) * (bx - ax)) / (by - ay))
-      turns[row * (width + 1) + Math.min(width, Math.max(0, crossing))]! += ay < by ? 1 : -1
+      crossings[row * (width + 1) + Math.min(width, Math.max(0, crossing))]! += ay < by ? 1 : -1
     }
   }
   const field = new Uint8Array(width * height)
   for (let row = 0; row < height; row++) {
     let winding = 0
     for (let column = 0; column < width; column++) {
-      winding += turns[row * (width + 1) + column]!
+      winding += crossings[row * (width + 1) + column]!
       const distance = Math.sqrt(squares[row * width + column]!)
       const outside = winding === 0 ? distance : -distance
       field[row * width + column] = Math.min(

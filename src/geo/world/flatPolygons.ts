@@ -24,16 +24,17 @@ export function flatPolygons(rings: readonly (readonly Position[])[]): number[][
   const placed = holes.map((hole) => {
     const { west: start, east: end } = extentOf(hole)
     // Both began at a place of their own on the way around the Earth.
-    const turns = Math.round(((west + east) / 2 - (start + end) / 2) / WORLD)
-    const isInside = (turn: number): boolean => start + turn * WORLD >= west && end + turn * WORLD <= east
-    return moved(hole, [turns, turns - 1, turns + 1].find(isInside) ?? turns)
+    const windings = Math.round(((west + east) / 2 - (start + end) / 2) / WORLD)
+    const isInside = (winding: number): boolean =>
+      start + winding * WORLD >= west && end + winding * WORLD <= east
+    return moved(hole, [windings, windings - 1, windings + 1].find(isInside) ?? windings)
   })
   const oriented = [outer, ...placed].map((ring, i) =>
     doubleArea(ring) >= 0 === i > 0 ? reversed(ring) : ring,
   )
   const polygons: number[][][] = []
-  for (let turn = Math.ceil((MAP.west - east) / WORLD); west + turn * WORLD <= MAP.east; turn++) {
-    const parts = oriented.map((ring) => Array.from(clipRing(moved(ring, turn), MAP)))
+  for (let winding = Math.ceil((MAP.west - east) / WORLD); west + winding * WORLD <= MAP.east; winding++) {
+    const parts = oriented.map((ring) => Array.from(clipRing(moved(ring, winding), MAP)))
     if (parts[0]!.length > 0) polygons.push(parts.filter((part) => part.length > 0))
   }
   return polygons
@@ -50,12 +51,12 @@ function unrolled(ring: readonly Position[]): number[] {
   const start = points.findIndex(([x], i) => Math.abs(x - points.at(i - 1)![0]) > WORLD / 2)
   if (start === -1) return points.flat()
   const flat: number[] = []
-  let turns = 0
+  let windings = 0
   let before: number | undefined
   for (const [x, y] of [...points.slice(start), ...points.slice(0, start)]) {
-    if (before !== undefined) turns -= Math.round((x - before) / WORLD)
+    if (before !== undefined) windings -= Math.round((x - before) / WORLD)
     before = x
-    flat.push(x + turns * WORLD, y)
+    flat.push(x + windings * WORLD, y)
   }
   // It has gone around a pole if it ends a whole way around from its start. It is closed beyond the edge of the map.
   const [x, y] = [flat[0]!, flat[1]!]
@@ -65,8 +66,8 @@ function unrolled(ring: readonly Position[]): number[] {
   return [...flat, x + around, y, x + around, pole, x, pole]
 }
 
-function moved(ring: readonly number[], turns: number): number[] {
-  return turns === 0 ? [...ring] : ring.map((value, i) => (i % 2 === 0 ? value + turns * WORLD : value))
+function moved(ring: readonly number[], windings: number): number[] {
+  return windings === 0 ? [...ring] : ring.map((value, i) => (i % 2 === 0 ? value + windings * WORLD : value))
 }
 
 function extentOf(ring: readonly number[]): { west: number; east: number } {
