@@ -3,7 +3,6 @@ import type { Position } from '../../model/geofence.ts'
 import type { PlaceRecords } from '../placeDatabase/port.ts'
 import type { SearchHit } from '../placeDatabase/searchIndex.ts'
 import { areaImportance } from '../records/importance.ts'
-import type { Language } from '../records/names.ts'
 import { codeWord, wordsOf, type Word } from '../text/words.ts'
 import { codesOfCountry, countryName, namesOfCountry } from '../world/countries.ts'
 import type { World, WorldItem } from '../world/port.ts'
@@ -96,9 +95,9 @@ export function namedAreaCandidates(
   world: World,
   query: Query,
   tail: ReadonlySet<number>,
-  language: Language,
+  { language, searches }: Pick<CandidateOptions, 'language' | 'searches'>,
 ): GeocodeCandidate[] {
-  const options: CandidateOptions = { language, edited: 'none' }
+  const options: CandidateOptions = { language, searches, edited: 'none' }
   const end = query.words.findLastIndex((_, index) => !tail.has(index)) + 1
   const ends = [1, 2, 3, 4].map((count) => (index: number) => index >= end - count && index < end)
   const parts = [...new Set(query.words.map(({ part }) => part))].map(
@@ -115,13 +114,13 @@ export function namedAreaCandidates(
     }
     for (const region of regions)
       recall(
-        region.index,
+        searches.of(region.index),
         some,
         (hits) => add(hits.flatMap((hit) => areaCandidates(region, hit, query, taken, options))),
         options,
       )
     recall(
-      world.index,
+      searches.of(world.index),
       some,
       (hits) => add(hits.flatMap((hit) => itemCandidates(world, hit, query, taken, options))),
       options,

@@ -7,9 +7,10 @@ import { namedAreas } from './namedAreas.ts'
 import type { Address, AutocompleteQuestion } from './port.ts'
 import { readQuery, type NumberReading, type Query } from './query.ts'
 import { rank, type Ranked } from './ranking.ts'
-import { editedWordsOf, type EditedWords } from './recall.ts'
+import { editedWordsOf } from './recall.ts'
 import { compareRanked, firstDistinct } from './resultOrder.ts'
 import { areaAddress, recordAddress } from './results.ts'
+import { Searches } from './searches.ts'
 import type { SearchSources } from './sources.ts'
 import { MATCHED } from './textScore.ts'
 
@@ -31,8 +32,9 @@ export function autocomplete(sources: SearchSources, question: AutocompleteQuest
   const query = readQuery(question.query, true)
   if (query.words.length === 0) return []
   let ranked: Ranked[] = []
+  const searches = new Searches()
   for (const edited of editedWordsOf(query)) {
-    ranked = search(sources, query, question, edited)
+    ranked = search(sources, query, question, { searches, edited })
     if (ranked.some(({ fits }) => fits.every((fit) => fit >= (edited === 'none' ? MATCHED : LEAST_FIT))))
       break
   }
@@ -50,12 +52,12 @@ function search(
   sources: SearchSources,
   query: Query,
   question: AutocompleteQuestion,
-  edited: EditedWords,
+  attempt: Pick<CandidateOptions, 'searches' | 'edited'>,
 ): Ranked[] {
   const { countries, language, near, layers, limit } = question
   const options: CandidateOptions = {
+    ...attempt,
     language,
-    edited,
     near,
     housesOf: (region, street, reading) => housesOf(region, street, reading, query, question),
   }

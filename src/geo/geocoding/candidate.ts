@@ -6,6 +6,7 @@ import type { GeocodeConfidence, CoarseLayer } from './port.ts'
 import type { NumberReading } from './query.ts'
 import type { EditedWords } from './recall.ts'
 import type { Found } from './results.ts'
+import type { Searches } from './searches.ts'
 
 /** Something that the query may mean, before the areas around it are known. */
 export interface GeocodeCandidate extends Found {
@@ -40,6 +41,8 @@ export interface NamedArea {
 export interface CandidateOptions {
   readonly language: Language
   readonly edited: EditedWords
+  /** What the question has looked up so far. */
+  readonly searches: Searches
   readonly near?: Position | undefined
   /** Returns more house numbers of a street than the one that was typed, for autocomplete. */
   readonly housesOf?: (

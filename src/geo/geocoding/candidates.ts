@@ -32,7 +32,7 @@ export function regionCandidates(
     candidates.push(...fresh)
     return fresh.some((one) => isEnough(query, one))
   }
-  recall(region.index, query, add, options)
+  recall(options.searches.of(region.index), query, add, options)
   for (const join of query.joins.slice(0, MOST_JOINS))
     candidates.push(...crossings(region, query, join, options))
   return candidates
@@ -45,7 +45,7 @@ export function worldCandidates(world: World, query: Query, options: CandidateOp
     candidates.push(...fresh)
     return fresh.some((one) => isEnough(query, one))
   }
-  recall(world.index, query, add, options)
+  recall(options.searches.of(world.index), query, add, options)
   return candidates
 }
 

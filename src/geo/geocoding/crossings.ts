@@ -75,7 +75,7 @@ function streetsNamed(
     }
     return named.size > 0
   }
-  recall(region.index, someWords(query, isOnSide), add, options)
+  recall(options.searches.of(region.index), someWords(query, isOnSide), add, options)
   return [...named.values()]
     .sort((a, b) => textScore(query, b.fits, b.share) - textScore(query, a.fits, a.share))
     .slice(0, MOST_CROSSED)

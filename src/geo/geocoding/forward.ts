@@ -1,14 +1,15 @@
 import type { CoarseLayer, GeocodeConfidence, ForwardQuestion, Address } from './port.ts'
 import { isCoarse, CONFIDENCES, LAYERS } from './port.ts'
 import { namedAreaCandidates } from './areaCandidates.ts'
-import type { GeocodeCandidate } from './candidate.ts'
+import type { CandidateOptions, GeocodeCandidate } from './candidate.ts'
 import { LEAST_TEXT, regionCandidates, worldCandidates } from './candidates.ts'
 import { isApart, namedAreas, type NamedAreas } from './namedAreas.ts'
 import { readQuery, type Query } from './query.ts'
 import { rank, type Ranked } from './ranking.ts'
-import { editedWordsOf, type EditedWords } from './recall.ts'
+import { editedWordsOf } from './recall.ts'
 import { compareRanked, firstDistinct } from './resultOrder.ts'
 import { areaAddress, recordAddress } from './results.ts'
+import { Searches } from './searches.ts'
 import type { SearchSources } from './sources.ts'
 import { matchedShare, MATCHED } from './textScore.ts'
 
@@ -31,12 +32,15 @@ export function forward(sources: SearchSources, question: ForwardQuestion): Addr
   const query = readQuery(question.query, false)
   if (query.words.length === 0) return []
   let graded: Graded[] = []
+  const searches = new Searches()
   for (const edited of editedWordsOf(query)) {
-    graded = search(sources, query, question, edited)
+    graded = search(sources, query, question, { searches, edited })
     if (graded.some(isMeant)) break
   }
   return selected(graded, question.now)
 }
+
+type Attempt = Pick<CandidateOptions, 'searches' | 'edited'>
 
 interface Graded {
   readonly ranked: Ranked
@@ -51,14 +55,9 @@ function isMeant({ confidence, ranked }: Graded): boolean {
   return confidence === 'interpolated' && ranked.fits.every((fit) => fit >= MATCHED)
 }
 
-function search(
-  sources: SearchSources,
-  query: Query,
-  question: ForwardQuestion,
-  edited: EditedWords,
-): Graded[] {
+function search(sources: SearchSources, query: Query, question: ForwardQuestion, attempt: Attempt): Graded[] {
   const { language, countries } = question
-  const options = { language, edited }
+  const options = { language, ...attempt }
   const candidates = [
     ...sources.regions.flatMap(({ records }) => regionCandidates(records, query, options)),
     ...worldCandidates(sources.world, query, options),
@@ -83,7 +82,8 @@ function search(
     return confidence === undefined ? [] : [{ ranked: one, confidence }]
   })
   if (results.length > 0) return results
-  const fallback = streetOrAround(query, ranked, question) ?? areaNamed(sources, query, named, question)
+  const fallback =
+    streetOrAround(query, ranked, question) ?? areaNamed(sources, query, named, question, attempt)
   return fallback === undefined ? [] : [fallback]
 }
 
@@ -133,9 +133,10 @@ function areaNamed(
   query: Query,
   named: NamedAreas,
   { layers, language, countries, now }: ForwardQuestion,
+  { searches }: Attempt,
 ): Graded | undefined {
   const regions = sources.regions.map(({ records }) => records)
-  const found = namedAreaCandidates(regions, sources.world, query, named.tail, language).filter(
+  const found = namedAreaCandidates(regions, sources.world, query, named.tail, { language, searches }).filter(
     (one) => layers.includes(one.layer) && isNamedArea(query, one, named),
   )
   // Several parts of the query may find the same area.

@@ -1,17 +1,12 @@
 import type { Position } from '../../model/geofence.ts'
-import {
-  SEARCH_CELL_DEGREES,
-  type SearchedWord,
-  type SearchHit,
-  type SearchIndex,
-} from '../placeDatabase/searchIndex.ts'
+import type { SearchedWord, SearchHit } from '../placeDatabase/searchIndex.ts'
 import type { Query, QueryWord } from './query.ts'
+import type { IndexSearches } from './searches.ts'
 
 /** How many records with all words, and with some of them, are looked at. The best ones come first. */
 const MOST_HITS = 120
 const MOST_HITS_OF_SOME = 40
-const MOST_HITS_NEAR = 60
-/** How many questions to an index one query may cause. */
+/** How many searches one reading of a query may cause. */
 const MOST_SEARCHES = 24
 /** How many words are searched for. The rarest ones say enough. */
 const MOST_WORDS = 6
@@ -41,12 +36,12 @@ interface KnownWord extends SearchedWord {
  * has, such as most house numbers, are left out.
  */
 export function recall(
-  index: SearchIndex,
+  index: IndexSearches,
   query: Query,
   isEnough: (hits: readonly SearchHit[]) => boolean,
   { edited, near }: { readonly edited: EditedWords; readonly near?: Position | undefined },
 ): SearchHit[] {
-  const known = query.words
+  const known = differentWords(query.words)
     .map((word) => knownWord(index, word, edited))
     .filter((word) => word !== undefined)
     .sort((a, b) => a.count - b.count)
@@ -55,11 +50,7 @@ export function recall(
   if (words.length === 0) return []
   const hits = new Map<string, SearchHit>()
   const search = (some: readonly KnownWord[], limit: number): SearchHit[] => {
-    const found = index.search(some, limit)
-    // If there are more of them, some that are nearby may be among the others.
-    if (near !== undefined && found.length === limit)
-      for (const size of SEARCH_CELL_DEGREES)
-        found.push(...index.search(some, MOST_HITS_NEAR, { point: near, size }))
+    const found = index.search(some, limit, near)
     const fresh: SearchHit[] = []
     for (const hit of found) {
       const key = `${hit.kind} ${hit.record}`
@@ -84,8 +75,15 @@ export function recall(
   return [...hits.values()]
 }
 
+/** Each word once, because a word that a record has is also there the second time. */
+function differentWords(words: readonly QueryWord[]): readonly QueryWord[] {
+  const different = new Map<string, QueryWord>()
+  for (const word of words) if (!different.has(word.text)) different.set(word.text, word)
+  return [...different.values()]
+}
+
 function knownWord(
-  index: SearchIndex,
+  index: IndexSearches,
   { text, canonical, isPrefix, isLight, isNumeric }: QueryWord,
   edited: EditedWords,
 ): KnownWord | undefined {

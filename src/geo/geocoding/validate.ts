@@ -13,6 +13,7 @@ import {
   type FirstLine,
 } from './postalStandard.ts'
 import { readQuery, type NumberReading } from './query.ts'
+import { Searches } from './searches.ts'
 import type { SearchSources } from './sources.ts'
 import type { Surroundings } from './surroundings.ts'
 import type {
@@ -81,9 +82,12 @@ function matchesOf(sources: SearchSources, { number, street, question }: Asked):
           .housesOf(id, [reading.value, reading.value], MOST_HOUSES)
           .filter((house) => numberKey(house.number) === reading.key)
   const wanted = number === undefined ? undefined : numberKey(number)
+  const searches = new Searches()
   const find = (edited: 'none' | 'all'): Match[] =>
     sources.regions
-      .flatMap(({ records }) => regionCandidates(records, query, { language: 'en', edited, housesOf }))
+      .flatMap(({ records }) =>
+        regionCandidates(records, query, { language: 'en', edited, searches, housesOf }),
+      )
       .filter(({ layer, reading }) => layer === 'street' || (layer === 'address' && reading?.key === wanted))
       .map((candidate) => ({
         candidate,

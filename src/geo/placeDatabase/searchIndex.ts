@@ -177,11 +177,9 @@ export class SearchIndex {
     near?: { readonly point: Position; readonly size: CellSize },
   ): SearchHit[] {
     const any = words.map(anyForm)
-    // For a single exact word, the context need not be searched again.
-    const own = any.map((one, index) =>
-      [`names : ${one}`, ...any.filter((_, i) => i !== index)].join(' AND '),
-    )
-    let expression = own.map((one) => `(${one})`).join(' OR ')
+    const own = `names : (${any.join(' OR ')})`
+    // A single word is found by its own names alone.
+    let expression = any.length === 1 ? own : [own, ...any].join(' AND ')
     if (near !== undefined) {
       const { point, size } = near
       const [row, column] = cellOf(point, size)
