@@ -10,6 +10,7 @@ import {
   type OpenCall,
   type Served,
 } from '../../src/cluster/nats/calls.ts'
+import type { LateAnswers } from '../../src/cluster/nats/lateAnswers.ts'
 import { Partition } from '../../src/actor/partition.ts'
 import { PartitionServer, type PartitionServerParts } from '../../src/cluster/owner/partitionServer.ts'
 import type { Intake, Outcome, Users } from '../../src/actor/port.ts'
@@ -138,11 +139,25 @@ export class SimulatedCalls implements Calls {
     this.weather = weather
   }
 
-  async ask(subject: string, question: Uint8Array): Promise<Uint8Array> {
+  async ask(
+    subject: string,
+    question: Uint8Array,
+    _timeoutMs: number,
+    late?: LateAnswers,
+  ): Promise<Uint8Array> {
     if (!this.#served.has(subject)) throw new NobodyListens(subject)
     return new Promise((resolve, reject) => {
-      this.#send(subject, question, resolve)
-      void this.#turns(30).then(() => reject(new AnswerOverdue(subject)))
+      let isOpen = true
+      let isOverdue = false
+      this.#send(subject, question, (answer) => {
+        if (!isOverdue) resolve(answer)
+        else if (isOpen) late?.take(answer)
+      })
+      void this.#turns(30).then(() => {
+        isOverdue = true
+        late?.keep({ send() {}, end: () => (isOpen = false) })
+        reject(new AnswerOverdue(subject))
+      })
     })
   }
 

@@ -1,10 +1,12 @@
 /** What a gateway puts into its requests to the owner of a partition. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Senders } from '../../src/wire/senders.ts'
 import t from 'tap'
 import { AnswerOverdue, type Calls } from '../../src/cluster/nats/calls.ts'
 import { decodeRequest, encodeReply } from '../../src/cluster/protocol/partitionProtocol.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import { Engine, HERE } from '../actor/kit.ts'
+import { until } from '../kit/waiting.ts'
 import { fixedWorld, gatewayOf, track } from './kit.ts'
 
 t.test(
@@ -149,6 +151,42 @@ t.test('an update that waited for the request before it is not kept waiting as l
   const before = now
   await send('third', true)
   t.ok(now - before >= 10_000, `refused after ${now - before} ms`)
+})
+
+t.test('an owner whose every answer comes after the next attempt is heard', async (t) => {
+  const engine = new Engine()
+  let attempts = 0
+  let open = 0
+  /** The way is so slow that an answer takes longer than an attempt. */
+  const calls: Calls = {
+    async ask(subject, question, timeoutMs, late) {
+      attempts++
+      open++
+      const { updates } = decodeRequest(question, () => undefined, SENDERS)
+      let isOpen = true
+      void sleep(1.2 * timeoutMs).then(() => {
+        if (isOpen) late!.take(encodeReply({ updates: updates.map(() => 0), commands: [] }))
+      })
+      await sleep(timeoutMs)
+      const end = () => {
+        isOpen = false
+        open--
+      }
+      late!.keep({ send() {}, end })
+      throw new AnswerOverdue(subject)
+    },
+    askAll: () => ({ send() {}, end() {} }),
+    serve: () => ({ async stop() {} }),
+  }
+  const gateway = gatewayOf(calls, fixedWorld(), { partitions: 1 })
+  const answer = await track(gateway, engine.update({ deviceId: 'a', ...HERE }), {
+    wantsUser: false,
+    wantsEvents: false,
+  })
+  t.notOk(answer instanceof ApiError, 'it is applied')
+  t.equal(attempts, 2, 'the answer to the first attempt came during the second')
+  await until(() => open === 0)
+  t.pass('nobody waits for the others')
 })
 
 const SENDERS = new Senders()

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { eventsOfFrame } from '../../src/actor/frameEvents.ts'
 import { Partition } from '../../src/actor/partition.ts'
 import { HostUsers } from '../../src/users/hostUsers.ts'
+import { LateAnswers } from '../../src/cluster/nats/lateAnswers.ts'
 import { NatsCalls } from '../../src/cluster/nats/natsCalls.ts'
 import { openJetStreamSnapshots } from '../../src/cluster/journal/jetStreamSnapshots.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
@@ -195,6 +196,29 @@ t.test('an unreadable message does not stop the messages after it', { skip }, as
   t.strictSame(heard, [1])
   t.equal(troubles.length, 1)
   all.end()
+})
+
+t.test('an answer that comes too late goes to who still waits, until it does not', { skip }, async (t) => {
+  const { connection } = await withStreams(t)
+  const calls = new NatsCalls(connection)
+  const answers: ((answer: Uint8Array) => void)[] = []
+  calls.serve('asked', (_question, answer) => answers.push(answer))
+  const late = new LateAnswers()
+  const ask = () => calls.ask('asked', Buffer.from('x'), 50, late)
+  await t.rejects(late.orOf(ask), { name: 'AnswerOverdue' })
+  await t.rejects(late.orOf(ask), { name: 'AnswerOverdue' })
+  answers[0]!(Buffer.from('first'))
+  const heard = async () => {
+    try {
+      return Buffer.from(await late.orOf(ask)).toString()
+    } catch {
+      return undefined
+    }
+  }
+  await until(async () => (await heard()) === 'first')
+  late.end()
+  answers[1]!(Buffer.from('second'))
+  await t.rejects(late.orOf(ask), { name: 'AnswerOverdue' }, 'what has ended hears nothing')
 })
 
 t.test('what answers while the connection is lost answers later questions', { skip }, async (t) => {

@@ -3,6 +3,7 @@ import type { Outcome } from '../../actor/port.ts'
 import type { Verdict } from '../../model/fraud.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { NobodyListens, type Calls } from '../nats/calls.ts'
+import { LateAnswers } from '../nats/lateAnswers.ts'
 import { resultsSubject } from '../nats/subjects.ts'
 import type { LargeResult } from '../protocol/largeResult.ts'
 import {
@@ -85,18 +86,23 @@ async function pieceOf(
 ) {
   const subject = resultsSubject(process)
   const until = performance.now() + giveUpMs
-  for (;;) {
-    try {
-      const answer = await calls.ask(subject, encodeResultQuestion({ id, what, from }), ANSWER_MS)
-      const piece = decodeResultPiece(answer)
-      if (piece === undefined) throw gone()
-      return piece
-    } catch (error) {
-      // The process that has it has ended.
-      if (error instanceof ApiError) throw error
-      if (error instanceof NobodyListens || performance.now() >= until) throw gone()
-      await pause(PAUSE_MS)
+  const question = encodeResultQuestion({ id, what, from })
+  const late = new LateAnswers()
+  try {
+    for (;;) {
+      try {
+        const piece = decodeResultPiece(await late.orOf(() => calls.ask(subject, question, ANSWER_MS, late)))
+        if (piece === undefined) throw gone()
+        return piece
+      } catch (error) {
+        // The process that has it has ended.
+        if (error instanceof ApiError) throw error
+        if (error instanceof NobodyListens || performance.now() >= until) throw gone()
+        await pause(PAUSE_MS)
+      }
     }
+  } finally {
+    late.end()
   }
 }
 

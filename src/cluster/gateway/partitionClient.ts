@@ -25,7 +25,8 @@ import type { Update } from '../../model/update.ts'
  *
  * Invariants
  * - SENDER-1: A request is sent again, unchanged and under its number, until it is answered, or until nobody has
- *   answered for {@link GIVE_UP_MS}.
+ *   answered for {@link GIVE_UP_MS}. An answer to any of these attempts counts, because on a slow way each one comes
+ *   after the next attempt.
  * - SENDER-2: Each update carries a stream and a number, so that sending it again applies it once (G9).
  * - SENDER-3: Updates that wait behind others (backlog.ts) go into requests of their own, beside those of the others, and
  *   only as many as make a request no slower than {@link BEHIND_MS}, but at least one. One whose device has an earlier

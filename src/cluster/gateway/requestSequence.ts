@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Backoff, type Pause } from '../../runtime/retry.ts'
 import { NobodyListens } from '../nats/calls.ts'
+import { LateAnswers } from '../nats/lateAnswers.ts'
 import { decodeReply, encodeRequest, type PartitionReply } from '../protocol/partitionProtocol.ts'
 import type { Command } from '../../actor/command.ts'
 import type { Submitter } from '../../actor/port.ts'
@@ -110,18 +111,24 @@ export class RequestSequence {
     const deadline = from + giveUpMs
     let isRetried = false
     const backoff = new Backoff(PAUSES)
-    for (;;) {
-      try {
-        const reply = decodeReply(await calls.ask(this.#subject, request, ANSWER_MS))
-        if (reply !== undefined) return reply
-      } catch (error) {
-        if (!(error instanceof NobodyListens)) {
-          troubled(error as Error)
-          if (!isRetried) request = this.#encode(batch, this.#number, (isRetried = true))
+    const late = new LateAnswers()
+    try {
+      for (;;) {
+        try {
+          const ask = () => calls.ask(this.#subject, request, ANSWER_MS, late)
+          const reply = decodeReply(await late.orOf(ask))
+          if (reply !== undefined) return reply
+        } catch (error) {
+          if (!(error instanceof NobodyListens)) {
+            troubled(error as Error)
+            if (!isRetried) request = this.#encode(batch, this.#number, (isRetried = true))
+          }
         }
+        if (performance.now() >= deadline) return undefined
+        await pause(backoff.next())
       }
-      if (performance.now() >= deadline) return undefined
-      await pause(backoff.next())
+    } finally {
+      late.end()
     }
   }
 

@@ -1,3 +1,5 @@
+import type { LateAnswers } from './lateAnswers.ts'
+
 /**
  * Questions to other processes, and their answers. natsCalls.ts implements this with NATS, and test/cluster/kit.ts in
  * memory, where messages are lost, doubled and delayed.
@@ -8,9 +10,10 @@
 export interface Calls {
   /**
    * Asks a question, and resolves to the first answer.
+   * @param late gets the answer that comes after that time
    * @throws {NobodyListens} {@link AnswerOverdue}; other errors mean the same as the latter
    */
-  ask(subject: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array>
+  ask(subject: string, question: Uint8Array, timeoutMs: number, late?: LateAnswers): Promise<Uint8Array>
   /** Passes on every answer to the questions that are sent through the result, until it is ended. */
   askAll(subject: string, answered: (answer: Uint8Array) => void): OpenCall
   /**

@@ -1,5 +1,6 @@
 import { createInbox, headers, nuid, type Msg, type NatsConnection } from '@nats-io/transport-node'
 import { AnswerOverdue, NobodyListens, type Calls, type OpenCall, type Served } from './calls.ts'
+import type { LateAnswers } from './lateAnswers.ts'
 
 /**
  * Questions over NATS requests. Answers come to subjects below a single subscription, because a subscription for each
@@ -42,20 +43,26 @@ export class NatsCalls implements Calls {
     this.#mostBytes = connection.info!.max_payload - HEAD_BYTES
   }
 
-  ask(subject: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
+  ask(subject: string, question: Uint8Array, timeoutMs: number, late?: LateAnswers): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
+      let isOverdue = false
       const settle = (end: () => void) => {
         clearTimeout(timer)
         call.end()
         end()
       }
-      const timer = setTimeout(
-        () => settle(() => reject(new AnswerOverdue(`${subject} has not answered in ${timeoutMs} ms.`))),
-        timeoutMs,
-      )
+      const timer = setTimeout(() => {
+        isOverdue = true
+        if (late === undefined) call.end()
+        else late.keep(call)
+        reject(new AnswerOverdue(`${subject} has not answered in ${timeoutMs} ms.`))
+      }, timeoutMs)
       const call = this.#open(
         subject,
-        (answer) => settle(() => resolve(answer)),
+        (answer) => {
+          if (isOverdue) late?.take(answer)
+          else settle(() => resolve(answer))
+        },
         () => settle(() => reject(new NobodyListens(`Nobody listens to ${subject}.`))),
       )
       try {
