@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { forget, keep } from './keeper.ts'
 
 /** Options of a member. */
 export interface MemberOptions {
@@ -71,7 +72,12 @@ export class Member {
     const end = () => void child.kill('SIGKILL')
     // Before handlers that remove its folder.
     process.prependOnceListener('exit', end)
-    child.once('exit', () => process.off('exit', end))
+    const { pid } = child
+    if (pid !== undefined) keep(pid)
+    child.once('exit', () => {
+      process.off('exit', end)
+      if (pid !== undefined) forget(pid)
+    })
   }
 
   /** @throws Error if the process ends first, or takes very long */

@@ -1,5 +1,5 @@
 /** `npm run cluster`, as far as it goes without servers: what it refuses, and whose answers it believes. */
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { Member } from '../../cluster/member.ts'
 import { serverBinary } from '../kit/goServers.ts'
+import { until } from '../kit/waiting.ts'
 
 const RUN = fileURLToPath(new URL('../../cluster/run.ts', import.meta.url))
 
@@ -55,6 +56,41 @@ t.test('a process is not taken for ready because another program answers in its 
   await listening.ready()
   await listening.end('SIGKILL')
 })
+
+t.test('the processes of a cluster end when who started them is killed, and all of its group', async (t) => {
+  const logFile = join(t.testdir(), 'log')
+  const url = new URL('../../cluster/member.ts', import.meta.url)
+  const program = `
+    import { Member } from '${url}'
+    const member = () => new Member({
+      name: 'one', command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'],
+      env: {}, logFile: ${JSON.stringify(logFile)}, url: '', readyUrl: '',
+    })
+    const [ended, lasting] = [member(), member()]
+    ended.start()
+    lasting.start()
+    await ended.end('SIGKILL')
+    console.log(lasting.pid)
+    setInterval(() => {}, 1000)`
+  const starter = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [line] = await once(starter.stdout.setEncoding('utf8'), 'data')
+  const pid = Number(line)
+  t.ok(isAlive(pid))
+  process.kill(-starter.pid!, 'SIGKILL')
+  await until(() => !isAlive(pid))
+  t.pass('it is gone')
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
 
 t.test('why a server cannot be built', async (t) => {
   const server = { name: 'ringfence-no-such-server', package: 'example.invalid/none@latest' }
