@@ -2,7 +2,16 @@
 import t from 'tap'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import { startServer } from '../kit/server.ts'
-import { driveAlongStreets, FROM, furnishDrive, goodCalls, HOME, openTiles, TO } from '../trips/roadDrive.ts'
+import {
+  driveAlongStreets,
+  FROM,
+  furnishDrive,
+  goodCalls,
+  HOME,
+  openTiles,
+  TO,
+  WAY_MS,
+} from '../trips/roadDrive.ts'
 import type { Api } from '../trips/story.ts'
 
 const server = await startServer(t, { sample: true })
@@ -35,11 +44,17 @@ t.test('no road within 1 km, or no region: the straight line', async (t) => {
       Number(new RegExp(`^ringfence_trip_ways_total\\{source="${source}"\\} (\\d+)$`, 'm').exec(body)![1])
     return { road: of('road'), straight: of('straight') }
   }
-  const before = await ways()
-  t.ok(before.straight >= 2)
   const [longitude, latitude] = FROM
-  t.equal((await track('street', latitude, longitude)).user.trip.eta.source, 'road')
-  t.strictSame(await ways(), { ...before, road: before.road + 1 }, 'metrics say which')
+  for (let n = 1; ; n++) {
+    const before = await ways()
+    t.ok(before.straight >= 2)
+    const sentAt = performance.now()
+    const { source } = (await track(`street-${n}`, latitude, longitude)).user.trip.eta
+    const after = { ...before, [source]: before[source as 'road' | 'straight'] + 1 }
+    t.strictSame(await ways(), after, 'metrics say which')
+    if (source === 'road') break
+    t.ok(performance.now() - sentAt >= WAY_MS, 'the engine has not answered in time')
+  }
 })
 
 t.test('the address of a leg is geocoded once; one that is not found is refused', async (t) => {

@@ -142,10 +142,11 @@ t.test('many geofences: tiles are bounded, made in turns, and those at hand whil
   const steps = geofenceTile(index, addressAt([13.5, 53.5], 8), () => true)
   let longest = 0
   for (let done = false, removed = 0; !done; removed++) {
-    const before = performance.now()
+    const before = process.cpuUsage()
     done = steps.next().done === true
-    longest = Math.max(longest, performance.now() - before)
+    const { user, system } = process.cpuUsage(before)
+    longest = Math.max(longest, (user + system) / 1000)
     index.remove(ids[removed]!)
   }
-  t.ok(longest < 100, `the longest step took ${longest} ms`)
+  t.ok(longest < 100, `the longest step took ${longest} ms of the processor`)
 })

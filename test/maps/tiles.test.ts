@@ -5,7 +5,7 @@ import t from 'tap'
 import { mapRegionsFolder, readManifest, writeManifest } from '../../src/geo/extract/mapRegionFiles.ts'
 import { buildWorld } from '../../src/geo/world/worldBuilder.ts'
 import { KEYS, startServer } from '../kit/server.ts'
-import { until } from '../kit/waiting.ts'
+import { cpuTicks, until } from '../kit/waiting.ts'
 import { WORLD } from '../kit/world.ts'
 import { featuresOf, isInRings, tileAt, type TileFeature } from './kit.ts'
 
@@ -171,13 +171,15 @@ t.test('not counted in quotas; 200 a second for each address', async (t) => {
 t.test('a flood of different tiles is bounded, and tracking goes on', async (t) => {
   const { x, y } = tileAt(CITY, 16)
   const over = new AbortController()
+  // On a starved machine, the same work takes longer.
+  const cpuMs = () => 10 * Number(cpuTicks(server.pid))
   let slowest = 0
   const tracking = (async () => {
     for (let i = 0; !over.signal.aborted; i++) {
-      const began = performance.now()
+      const before = cpuMs()
       const update = { deviceId: `d${i % 10}`, latitude: -34.9, longitude: -56.19, accuracy: 5 }
       t.equal((await server.api('POST', '/v1/track', update)).status, 200)
-      slowest = Math.max(slowest, performance.now() - began)
+      slowest = Math.max(slowest, cpuMs() - before)
     }
   })()
   const answers = await Promise.all(
@@ -192,7 +194,7 @@ t.test('a flood of different tiles is bounded, and tracking goes on', async (t) 
     t.match(JSON.parse(new TextDecoder().decode(bytes)), { meta: { message: /at once/ } })
   }
   t.ok(refused.length < answers.length, `${refused.length} of ${answers.length} were refused`)
-  t.ok(slowest < 2000, `an update took ${Math.round(slowest)} ms`)
+  t.ok(slowest < 2000, `during an update the server had ${slowest} ms of the processor`)
   t.equal((await tile(`16/${x}/${y}.mvt`)).status, 200, 'it is over')
 })
 

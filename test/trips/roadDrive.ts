@@ -14,6 +14,8 @@ export const HOME = { destinationGeofenceTag: 'store', destinationGeofenceExtern
 const DEGREE_METERS = 111_195
 /** Later than any process is behind (T3). */
 const SEEN_MS = 1000
+/** An ETA waits for the road engine for this long (roadWays.ts), and then goes by the straight line. */
+export const WAY_MS = 1000
 
 type Point = readonly [longitude: number, latitude: number]
 
@@ -109,11 +111,12 @@ export async function driveAlongStreets(t: Test, api: Api): Promise<void> {
   const steps = 40
   const types: string[] = []
   const offs: number[] = []
-  const roads: boolean[] = []
+  let straight = 0
   for (let i = 0; i <= steps; i++) {
     const [longitude, latitude] = along(path, i / steps)
     // 10 m of noise, in any direction.
     const bearing = (2 * Math.PI * random.below(3600)) / 3600
+    const sentAt = performance.now()
     const { events, user } = await good(
       'POST',
       '/v1/track',
@@ -131,7 +134,11 @@ export async function driveAlongStreets(t: Test, api: Api): Promise<void> {
     )
     types.push(...events.map(({ type }: Body) => type.replace('user.', '')))
     if (user.trip.status === 'arrived') break
-    roads.push(user.trip.eta.source === 'road')
+    if (user.trip.eta.source !== 'road') {
+      t.ok(performance.now() - sentAt >= WAY_MS, 'the ETA is by road if the engine has answered in time')
+      straight++
+      continue
+    }
     const left = minutes * (1 - i / steps)
     // At the very end, a minute is a large share.
     if (left > 1) offs.push(Math.abs(user.trip.eta.duration - left) / minutes)
@@ -140,8 +147,8 @@ export async function driveAlongStreets(t: Test, api: Api): Promise<void> {
     types.filter((type) => type !== 'updated_trip'),
     ['started_trip', 'approaching_trip_destination', 'entered_geofence', 'arrived_at_trip_destination'],
   )
-  t.ok(roads.every(Boolean), 'every ETA is by road')
-  t.ok(offs.length > 20 && Math.max(...offs) <= 0.2, `ETAs within 20 % of the drive: ${Math.max(...offs)}`)
+  t.ok(offs.length > 0 && offs.length + straight > 20, `${offs.length} ETAs by road, ${straight} others`)
+  t.ok(Math.max(...offs) <= 0.2, `ETAs within 20 % of the drive: ${Math.max(...offs)}`)
 
   t.match((await api('GET', '/v1/trips/drive/route')).body.meta, { code: 400, param: 'id' })
   await good('PATCH', '/v1/trips/drive/update', { status: 'completed' })
