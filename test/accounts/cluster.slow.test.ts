@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { WebSocket } from 'ws'
 import { Cluster } from '../../cluster/cluster.ts'
@@ -143,11 +142,10 @@ t.test('people on two gateways', { skip }, async (t) => {
   })
 
   await t.test('a ticket of one gateway opens one stream of another', async (t) => {
-    const { body } = await browsers.read.call('POST', '/v1/sessions/current/ticket')
-    const open = async (url: string): Promise<WebSocket | number> => {
+    const open = async (url: string, ticket: string): Promise<WebSocket | number> => {
       const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/stream`, [
         'ringfence.json',
-        `ringfence.ticket.${body.ticket}`,
+        `ringfence.ticket.${ticket}`,
       ])
       return Promise.race([
         once(socket, 'open').then(() => socket),
@@ -157,21 +155,24 @@ t.test('people on two gateways', { skip }, async (t) => {
         }),
       ])
     }
-    const sockets = await Promise.all([open(two), open(two), open(one)])
-    const opened = sockets.filter((socket): socket is WebSocket => typeof socket !== 'number')
-    t.equal(opened.length, 1)
-    t.strictSame(
-      sockets.filter((socket) => typeof socket === 'number'),
-      [401, 401],
-    )
-    const [socket] = opened
-    const closed = once(socket!, 'close')
+    let socket: WebSocket | undefined
+    // A gateway that hears nothing of the other one for three seconds, as on a starved machine, refuses the ticket, and the
+    // page gets another one.
+    while (socket === undefined) {
+      const { ticket } = (await browsers.read.call('POST', '/v1/sessions/current/ticket')).body
+      const sockets = await Promise.all([open(two, ticket), open(two, ticket), open(one, ticket)])
+      const opened = sockets.filter((each): each is WebSocket => typeof each !== 'number')
+      const refused = sockets.filter((each) => typeof each === 'number')
+      if (opened.length > 0) t.equal(opened.length, 1)
+      t.strictSame(refused, Array(3 - opened.length).fill(401))
+      socket = opened[0]
+    }
+    const closed = once(socket, 'close')
     const answered = Promise.race([
-      once(socket!, 'message'),
+      once(socket, 'message'),
       closed.then(([code, reason]) => assert.fail(`closed instead of answered: ${code} ${reason}`)),
-      sleep(20_000, undefined, { ref: false }).then(() => assert.fail('no answer within 20 s')),
     ])
-    socket!.send('{"type":"ping"}')
+    socket.send('{"type":"ping"}')
     t.match(JSON.parse(String((await answered)[0])), { type: 'pong' })
     await browsers.read.call('DELETE', '/v1/sessions/current')
     t.match(await closed, [4401], 'it ends with the session, which was ended on another gateway')
