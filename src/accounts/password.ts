@@ -1,9 +1,12 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Piscina } from 'piscina'
+import { PASSWORD_WORKER } from '../../workers/urls.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { HashProcess } from './hashProcess.ts'
+import { openThreadPool } from '../runtime/threadPool.ts'
 import { normalized } from './passwordRules.ts'
 import type { Cost, PasswordHash } from '../registry/people/rows.ts'
+import type { HashTask } from './scrypt.ts'
 
 const STANDARD: Cost = { n: 2 ** 17, r: 8, p: 1 }
 const SALT_BYTES = 16
@@ -13,22 +16,30 @@ const AT_ONCE = 2
 /** How many hashes may wait. With this many, the last one takes about ten seconds. */
 const MOST_WAITING = 40
 
-/** Hashes passwords in a process of low priority, so that tracking does not wait for them. */
+/**
+ * Hashes passwords in threads of low priority, so that tracking does not wait for them. Node's own threads would not do,
+ * because they have the priority of the event loop and also write the log.
+ */
 export class Passwords {
   readonly #cost: Cost
   readonly #limit = new ConcurrencyLimit(AT_ONCE, MOST_WAITING)
-  readonly #process: HashProcess
+  readonly #pool: Piscina<HashTask, Uint8Array>
   /** A hash that is compared if there is no account, so that the answer takes as long. */
   readonly #nobody: PasswordHash
 
   /**
    * Creates a queue without work.
    * @param cost lower in tests
-   * @param logger for failures of the process
+   * @param logger for threads that fail without a password
    */
   constructor(cost: Cost = STANDARD, logger?: Logger) {
     this.#cost = cost
-    this.#process = new HashProcess({ logger })
+    this.#pool = openThreadPool({
+      worker: PASSWORD_WORKER,
+      thread: 'a password thread',
+      logger,
+      threads: AT_ONCE,
+    })
     const nothing = (bytes: number) => randomBytes(bytes).toString('base64')
     this.#nobody = { ...cost, salt: nothing(SALT_BYTES), hash: nothing(HASH_BYTES) }
   }
@@ -74,6 +85,6 @@ export class Passwords {
 
   #derive(password: string, salt: Buffer, { n, r, p }: Cost): Promise<Uint8Array> {
     const task = { password, salt, bytes: HASH_BYTES, cost: { n, r, p } }
-    return this.#limit.run(() => this.#process.derive(task))
+    return this.#limit.run(() => this.#pool.run(task))
   }
 }

@@ -21,7 +21,7 @@ export interface SignInParts {
   readonly byKey: boolean
   /** The cost of hashing passwords; lower in tests. */
   readonly cost?: Cost
-  /** For failures of the process that hashes passwords. */
+  /** For failures of threads. */
   readonly logger?: Logger
 }
 

@@ -1,3 +1,0 @@
-import { serveHashes } from '../src/accounts/hashChild.ts'
-
-serveHashes()
