@@ -75,7 +75,46 @@ function tracking(size: WorldSize): HostileCase[] {
     post(`sync/region amid ${size.crowd} geofences`, '/v1/sync/region', () => whereabouts(CROWD)),
     post(`sync/region amid ${size.rings} polygons`, '/v1/sync/region', () => whereabouts(RINGS)),
     get(`context in ${size.crowd} geofences`, `/v1/context?coordinates=${point(CROWD)}`, testPublishable),
+    ...[
+      track(`tracks of ${AT_ONCE} devices into ${size.crowd} geofences at once`, CROWD),
+      post(`${AT_ONCE} anonymous tracks in ${size.crowd} geofences at once`, '/v1/track', () =>
+        update('anonymous', CROWD),
+      ),
+      post(`${AT_ONCE} times sync/region amid ${size.crowd} geofences at once`, '/v1/sync/region', () =>
+        whereabouts(CROWD),
+      ),
+      get(
+        `${AT_ONCE} contexts in ${size.crowd} geofences at once`,
+        `/v1/context?coordinates=${point(CROWD)}`,
+        testPublishable,
+      ),
+      get(
+        `${AT_ONCE} searches amid ${size.crowd} geofences at once`,
+        `/v1/search/geofences?near=${point(CROWD)}&limit=1000&includeGeometry=false`,
+        testPublishable,
+      ),
+    ].map(atOnce),
   ]
+}
+
+/** How many requests of some kinds are sent at the same time. */
+const AT_ONCE = 100
+
+/** The same request from many clients at the same time, each with a device of its own. */
+function atOnce({ name, prepare }: HostileCase): HostileCase {
+  return {
+    name,
+    prepare: async (port, round) => {
+      const sends = await Promise.all(
+        Array.from({ length: AT_ONCE }, (_, i) => prepare(port, round * AT_ONCE + i)),
+      )
+      return async () => {
+        const answers = await Promise.all(sends.map((send) => send()))
+        const worst = Math.max(...answers.map(({ status }) => status))
+        return { status: worst, bytes: answers.reduce((sum, { bytes }) => sum + bytes, 0) }
+      }
+    },
+  }
 }
 
 /** Sends bodies of a megabyte to an endpoint that needs none of it. */

@@ -425,7 +425,8 @@ export class Partition {
     const rows = before === undefined ? undefined : table
     const metadata = update.metadata ?? before?.metadata
     const reading = doneBefore(prepared.isRead)
-    const situation = { update, view, now, metadata, rows, row, measuring, reading, left }
+    const mayWait = prepared.hasWaited !== true
+    const situation = { update, view, now, metadata, rows, row, measuring, reading, mayWait, left }
     const evaluated = evaluate(this.evaluators, before ?? NO_STATE, situation)
     for (const { zone, meetings = 0 } of this.evaluators)
       if (left?.[zone] === undefined) this.meetings += meetings

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { gzipSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { gzip as gzipWithCallback } from 'node:zlib'
 import Type from 'typebox'
 import type { TSchema } from 'typebox'
 import { Check } from 'typebox/value'
@@ -8,6 +9,7 @@ import { JSON_CONTENT_TYPE } from './answerText.ts'
 import { roleOf } from './authenticate.ts'
 import { addExamples, type Examples } from './openapiExamples.ts'
 import { toJsonSchema } from './jsonSchema.ts'
+import { inSlices, mapInSlices, ownTurn } from '../runtime/slices.ts'
 import { route, type RateLimit, type Route, type UploadRule } from './route.ts'
 
 type Json = Record<string, unknown>
@@ -77,8 +79,8 @@ const NO_TEXTS: ReferenceTexts = {
 }
 
 /**
- * GET /v1/openapi.json for the given routes and itself. The text is made once, at the first request; each page of the dashboard
- * needs it, so it is sent packed, and not again to a browser that has it.
+ * GET /v1/openapi.json for the given routes and itself. The text is made once, at the first request, in turns with other
+ * requests. Each page of the dashboard needs it, so it is sent packed, and not again to a browser that has it.
  * @param texts the document's texts besides the routes
  */
 export function openApiRoute(
@@ -86,7 +88,7 @@ export function openApiRoute(
   version: string,
   texts: () => ReferenceTexts = () => NO_TEXTS,
 ): Route {
-  let made: PackedText | undefined
+  let made: Promise<PackedText> | undefined
   const self: Route = route({
     method: 'GET',
     path: '/v1/openapi.json',
@@ -95,10 +97,10 @@ export function openApiRoute(
     tag: 'Operations',
     headers: ['accept-encoding'],
     answers: { 200: Type.Object({}, { description: 'An OpenAPI 3.1 document, without `meta`.' }) },
-    handler({ headers }) {
-      made ??= packed(JSON.stringify(openApiDocument([...routes, self], version, texts())))
+    async handler({ headers }) {
+      made ??= documentText([...routes, self], version, texts).then(packed)
       const isPacked = acceptsGzip(headers['accept-encoding'])
-      const { plain, gzip, etag } = made
+      const { plain, gzip, etag } = await made
       return {
         bytes: {
           contentType: JSON_CONTENT_TYPE,
@@ -116,15 +118,46 @@ export function openApiRoute(
   return self
 }
 
+const compress = promisify(gzipWithCallback)
+
 interface PackedText {
   readonly plain: Uint8Array
   readonly gzip: Uint8Array
   readonly etag: string
 }
 
-function packed(text: string): PackedText {
+async function packed(text: string): Promise<PackedText> {
   const plain = Buffer.from(text)
-  return { plain, gzip: gzipSync(plain), etag: createHash('sha256').update(plain).digest('hex').slice(0, 32) }
+  return {
+    plain,
+    gzip: await compress(plain),
+    etag: createHash('sha256').update(plain).digest('hex').slice(0, 32),
+  }
+}
+
+/** The text of the document. Making it takes fifty milliseconds altogether, so it is made in turns. */
+async function documentText(
+  routes: readonly Route[],
+  version: string,
+  textsOf: () => ReferenceTexts,
+): Promise<string> {
+  await ownTurn()
+  const texts = textsOf()
+  const document = await inSlices(documentSteps(routes, version, texts))
+  const members = await mapInSlices(Object.entries(document), async ([name, value]) => {
+    const text = name === 'paths' ? await objectText(value as Json) : JSON.stringify(value)
+    return `${JSON.stringify(name)}:${text}`
+  })
+  return `{${(await Promise.all(members)).join(',')}}`
+}
+
+/** The JSON text of an object, written member by member in turns. */
+async function objectText(object: Json): Promise<string> {
+  const members = await mapInSlices(
+    Object.entries(object),
+    ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
+  )
+  return `{${members.join(',')}}`
 }
 
 /**
@@ -138,6 +171,18 @@ export function openApiDocument(
   version: string,
   texts: ReferenceTexts = NO_TEXTS,
 ): Json {
+  const steps = documentSteps(routes, version, texts)
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}
+
+function* documentSteps(
+  routes: readonly Route[],
+  version: string,
+  texts: ReferenceTexts,
+): Generator<void, Json> {
   const schemas: Record<string, Json> = { Error: ERROR_SCHEMA }
   const paths: Record<string, Json> = {}
   for (const definition of routes) {
@@ -146,6 +191,7 @@ export function openApiDocument(
     const json = operation(definition, schemas)
     addExamples(json, texts.examples, `${definition.method} ${definition.path}`)
     operations[definition.method.toLowerCase()] = json
+    yield
   }
   for (const upgrade of texts.upgrades) paths[upgrade.path] = { get: upgrade.operation }
   return {

@@ -14,7 +14,6 @@ import { newId } from '../runtime/newId.ts'
 import { fetched, Unfetched, Unknown } from '../rules/atlas.ts'
 import { Barred } from '../rules/countries.ts'
 import { circumstancesOf } from '../rules/circumstances.ts'
-import { Probe } from '../geometry/probe.ts'
 import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
 import type { Situation } from '../rules/evaluator.ts'
 import { createEvaluators, evaluate, type Evaluated } from '../rules/evaluators.ts'
@@ -76,7 +75,8 @@ export async function trackAnonymously(
   const { metadata } = update
   const { knowsRegions, ...known } = stays
   const before = { ...NO_STATE, ...known }
-  if (stays.visits.length + geofencesAt(update, view) >= MANY) await ownTurn()
+  // The location may lie in thousands of geofences, and even counting them takes long.
+  await ownTurn()
   const { state, transitions } = await evaluated(before, { update, view, now, metadata }, measurer)
   // They also count as dwelled from now on, because a replay evaluates several updates in a row.
   const visits = state.visits.map((visit) => ({ ...visit, dwelled: true }))
@@ -96,16 +96,6 @@ export async function trackAnonymously(
   }
 }
 
-/** With so many geofences, an update is not evaluated in the turn in which its request comes. */
-const MANY = 64
-
-/** About how many geofences may contain the location. */
-function geofencesAt({ latitude, longitude }: Update, { index }: ScopeView): number {
-  const slots: number[] = []
-  index.candidates(new Probe().set(latitude, longitude), 0, slots)
-  return slots.length
-}
-
 async function evaluated(
   before: DeviceState,
   situation: Situation,
@@ -119,8 +109,11 @@ async function evaluated(
     else if (result instanceof Unread) {
       await readInTurns(situation.view.index, result.slots)
       reading = undefined
-    } else if (result instanceof Unfetched) await result.fetch()
-    else if (result instanceof Barred) throw result.isCertain ? countryBarred() : countryUnknown()
+    } else if (result instanceof Unfetched) {
+      await result.fetch()
+      // Hundreds may have waited for the same part of the world.
+      await ownTurn()
+    } else if (result instanceof Barred) throw result.isCertain ? countryBarred() : countryUnknown()
     else return result as Evaluated
   }
 }

@@ -34,6 +34,7 @@ const ANONYMOUS_PER_SECOND = 10
 
 /** How many single anonymous updates are evaluated at a time. */
 const ANONYMOUS_TRACKS_AT_ONCE = 8
+const MOST_ANONYMOUS_TRACKS_WAITING = 2000
 /**
  * How many anonymous replays are evaluated at a time. Each may hold {@link MAX_EVENT_CHARACTERS} until it is answered.
  */
@@ -68,7 +69,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
   const waitingEvents = parts.waitingEvents ?? waitingEventsBound()
   const room = new ReplayRoom(parts.mostReplayEvents ?? Infinity)
   const anonymousLimit = parts.rateLimits ? new RateLimiter(ANONYMOUS_PER_SECOND) : undefined
-  const anonymousTracks = new ConcurrencyLimit(ANONYMOUS_TRACKS_AT_ONCE)
+  const anonymousTracks = new ConcurrencyLimit(ANONYMOUS_TRACKS_AT_ONCE, MOST_ANONYMOUS_TRACKS_WAITING)
   const anonymousReplays = new ConcurrencyLimit(ANONYMOUS_AT_ONCE, MOST_ANONYMOUS_WAITING)
   const tracked = Type.Object({
     user: UserSchema,

@@ -365,7 +365,7 @@ class SegmentLog implements CommitLog, CopyableLog {
       const kept = this.#segments.findIndex((_, i) => !((this.#segments[i + 1]?.first ?? Infinity) <= offset))
       if (kept <= 0) return
       await this.#writeManifest(this.#segments[kept]!.first, this.#newest.first)
-      for (const segment of this.#segments.splice(0, kept)) this.#files.unlink(segment.path)
+      for (const segment of this.#segments.splice(0, kept)) await this.#files.unlinkBehind(segment.path)
       await syncFolder(this.#files, this.#folder)
     })
   }

@@ -25,6 +25,8 @@ export interface Files {
   makeFolder(folder: string): void
   rename(from: string, to: string): void
   unlink(path: string): void
+  /** Unlinks a file without blocking: to free the blocks of a large one takes the system tens of milliseconds. */
+  unlinkBehind(path: string): Promise<void>
 }
 
 export const systemFiles: Files = {
@@ -44,6 +46,7 @@ export const systemFiles: Files = {
   },
   rename: (from, to) => fs.renameSync(from, to),
   unlink: (path) => fs.unlinkSync(path),
+  unlinkBehind: (path) => fs.promises.unlink(path),
 }
 
 /** Writes all of `bytes` at `byteOffset`, over as many calls as the system needs. */

@@ -30,6 +30,8 @@ export interface Situation {
   readonly measuring?: Measured | 'elsewhere' | undefined
   /** With `before`, {@link Unread} may be returned if there are many geofences to unpack. */
   readonly reading?: 'before' | undefined
+  /** Whether {@link Crowded} may be returned, because the update has not waited behind those of others yet. */
+  readonly mayWait?: boolean
   /** What is left of the zones of the last evaluation; absent if nothing is. */
   readonly left?: ZonesLeft | undefined
 }

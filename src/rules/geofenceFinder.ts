@@ -10,6 +10,7 @@ import type { StepFacts } from './geofenceStep.ts'
 import { FEW, isMuch, Unmeasured, type Measured } from './measured.ts'
 import { MOST_STAYS, CachedCandidates, type CandidateCache } from './candidateCache.ts'
 import { CrossingFinder } from './crossingFinder.ts'
+import { CROWD, Crowded } from './crowded.ts'
 import { FEW_TO_READ, unreadOf, type Unread } from './unread.ts'
 import { unchangedLimits } from './fastPath.ts'
 import type { DeviceState } from './deviceState.ts'
@@ -89,9 +90,9 @@ export class GeofenceFinder {
    */
   find(
     before: DeviceState,
-    { update, view, now, rows, row = -1, measuring, reading }: Situation,
+    { update, view, now, rows, row = -1, measuring, reading, mayWait }: Situation,
     from?: Waypoint,
-  ): GeofenceFacts | NothingChanges | Unmeasured | Unread {
+  ): GeofenceFacts | NothingChanges | Crowded | Unmeasured | Unread {
     const { latitude, longitude } = update
     const { visits } = before
     this.#found = undefined
@@ -99,6 +100,10 @@ export class GeofenceFinder {
       rows !== undefined && rows.zoneRevision(row) === view.revision ? rows.candidateCache : undefined
     if (known === undefined || !this.#recall(known, row, view.index, latitude, longitude, now))
       this.#look(view.index, latitude, longitude, now)
+    if (mayWait === true && Math.max(this.#candidates, visits.length) >= CROWD) {
+      this.meetings = 0
+      return new Crowded()
+    }
     if (measuring === 'elsewhere') {
       const unmeasured = this.#expensive(visits, view.revision)
       this.meetings = 0

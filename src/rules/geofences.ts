@@ -2,6 +2,7 @@ import type { Waypoint } from '../model/event.ts'
 import { isActiveAt } from '../model/geofence.ts'
 import { Probe } from '../geometry/probe.ts'
 import { isTooInaccurate } from './circumstances.ts'
+import type { Crowded } from './crowded.ts'
 import type { DeviceState } from './deviceState.ts'
 import type { Context, Evaluator, Explanation, Situation, Spot, Step } from './evaluator.ts'
 import { explainGeofences } from './geofenceExplanation.ts'
@@ -36,7 +37,7 @@ export class GeofenceEvaluator implements Evaluator<Facts> {
     return this.finder.meetings
   }
 
-  facts(before: DeviceState, situation: Situation): Facts | Unmeasured | Unread {
+  facts(before: DeviceState, situation: Situation): Facts | Crowded | Unmeasured | Unread {
     if (!isTooInaccurate(situation.update, situation.now.settings))
       return this.finder.find(before, situation, lastPlace(situation))
     this.finder.skip()

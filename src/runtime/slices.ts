@@ -3,6 +3,22 @@ import { SLICE_MS, TurnQueue } from './turnQueue.ts'
 /** The turns of all slices. A hundred requests that work in slices take as much of a turn as one of them. */
 const turns = new TurnQueue()
 
+/** When the first of the slices that began in the present turn of the event loop began; undefined if none has. */
+let firstBegan: number | undefined
+
+/**
+ * How long a slice that begins now may work. The slices of all requests that arrive in one turn work as long as one of
+ * them.
+ */
+function leftOfTurn(): number {
+  const now = performance.now()
+  if (firstBegan === undefined) {
+    firstBegan = now
+    setImmediate(() => (firstBegan = undefined)).unref()
+  }
+  return Math.max(0, SLICE_MS - (now - firstBegan))
+}
+
 /**
  * Resolves when it is the caller's turn among all who work in slices. For requests that take a millisecond or more, of
  * which hundreds may come at once.
@@ -27,7 +43,7 @@ export function ownTurn(): Promise<void> {
  */
 export class Slice {
   #began = performance.now()
-  #leftMs = SLICE_MS
+  #leftMs = leftOfTurn()
 
   /** Whether the slice is over. */
   get isOver(): boolean {

@@ -5,6 +5,7 @@ import { makePlaceCell } from '../../src/geo/atlas/placeCellMaker.ts'
 import type { RegionCell } from '../../src/geo/atlas/regionCell.ts'
 import { makeRegionCell } from '../../src/geo/atlas/regionCellMaker.ts'
 import { createServer } from '../../src/http/server.ts'
+import { Unfetched } from '../../src/rules/atlas.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
@@ -65,4 +66,40 @@ t.test('data that cannot be read are said', async (t) => {
   t.match(await context(), { status: 503 }, 'it is not tried again at once')
   clock.advance(10_000)
   t.match(await context(), { status: 200, body: { country: { code: 'US' } } })
+})
+
+t.test('contexts that waited for the same regions are made in turns of their own (G7)', async (t) => {
+  const CONTEXTS = 20
+  atlas.changed()
+  let made: () => void = () => {}
+  read = (cell) =>
+    new Promise((resolve) => (made = () => resolve(makeRegionCell(cell, { regions: [], world: undefined }))))
+  let waiting = 0
+  let ofTurn = 0
+  let most = 0
+  const ask = atlas.regionsAt.bind(atlas)
+  t.intercept(atlas, 'regionsAt', {
+    value: (...place: Parameters<typeof ask>) => {
+      const answer = ask(...place)
+      if (answer instanceof Unfetched) {
+        if (++waiting === CONTEXTS) setImmediate(made)
+        return answer
+      }
+      most = Math.max(most, ++ofTurn)
+      // Longer than a slice.
+      for (const began = performance.now(); performance.now() - began < 3;);
+      return answer
+    },
+  })
+  let isOver = false
+  const count = () => {
+    ofTurn = 0
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const answers = await Promise.all(Array.from({ length: CONTEXTS }, () => context()))
+  isOver = true
+  t.equal(waiting, CONTEXTS)
+  for (const answer of answers) t.match(answer, { status: 200, body: { country: { code: 'US' } } })
+  t.equal(most, 1, 'contexts in one turn')
 })

@@ -184,6 +184,10 @@ export class MemoryFiles implements Files {
     this.#names.delete(from)
   }
 
+  async unlinkBehind(path: string): Promise<void> {
+    this.unlink(path)
+  }
+
   unlink(path: string): void {
     this.#call('unlink')
     if (!this.#names.delete(path)) throw systemError('ENOENT')

@@ -10,6 +10,7 @@ import { NO_STATE, type DeviceState } from '../../src/rules/deviceState.ts'
 import type { Context, Evaluator, Explanation, Situation, Spot, Step } from '../../src/rules/evaluator.ts'
 import { contextOf, createEvaluators, evaluate, explain, type Evaluated } from '../../src/rules/evaluators.ts'
 import { measureElsewhere, Unmeasured } from '../../src/rules/measured.ts'
+import { CROWD, Crowded } from '../../src/rules/crowded.ts'
 import { Unread } from '../../src/rules/unread.ts'
 import { readInTurns } from '../../src/spatial/readInTurns.ts'
 import { NOWHERE_SAFE, ZONE, type ZoneKind, type ZoneLimits } from '../../src/rules/safeZone.ts'
@@ -226,6 +227,34 @@ t.test('geofences that nobody has used are read in turns first, and the result i
     reading: 'before',
   })
   t.notOk(after instanceof Unread)
+})
+
+t.test('an update amid a crowd lets others go first before anything is measured for it', (t) => {
+  const list = createEvaluators()
+  const situation = entering()
+  const { index } = situation.view
+  const crowd = (count: number) => {
+    for (let i = index.end; i < count; i++) index.put(aGeofence(i + 2))
+  }
+  let measured = 0
+  const distance = index.distance.bind(index)
+  t.intercept(index, 'distance', {
+    value: (...args: Parameters<typeof distance>) => (measured++, distance(...args)),
+  })
+  const comes = (before: DeviceState, mayWait: boolean) => evaluate(list, before, { ...situation, mayWait })
+  crowd(CROWD - 1)
+  t.notOk(comes(NO_STATE, true) instanceof Crowded)
+  crowd(CROWD)
+  measured = 0
+  t.ok(comes(NO_STATE, true) instanceof Crowded)
+  t.equal(measured, 0)
+  const { state, transitions } = comes(NO_STATE, false) as Evaluated
+  t.equal(transitions.filter(({ type }) => type === 'user.entered_geofence').length, CROWD)
+  t.ok(measured >= CROWD)
+  // On the way out there is nobody around, but as many stays.
+  const away = { ...situation, update: { ...situation.update, latitude: 60 }, mayWait: true }
+  t.ok(evaluate(list, state, away) instanceof Crowded)
+  t.end()
 })
 
 t.test('explanations and contexts are put together', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Slice } from '../../src/runtime/slices.ts'
+import { inSlices, Slice } from '../../src/runtime/slices.ts'
 
 /** Milliseconds of the clock that slices read. */
 let now = 0
@@ -35,4 +35,29 @@ t.test('many requests that work in slices share the turns, and each gets its own
     Array.from({ length: REQUESTS }, (_, name) => name),
     'none waits longer than another',
   )
+})
+
+t.test('requests that arrive in one turn do not each begin to work in it', async (t) => {
+  let ofTurn = 0
+  let most = 0
+  let isOver = false
+  const count = () => {
+    most = Math.max(most, ofTurn)
+    ofTurn = 0
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  function* work(): Generator<void, number> {
+    for (let step = 0; step < 20; step++) {
+      now += 0.5
+      ofTurn += 0.5
+      yield
+    }
+    return 20
+  }
+  const ended = await Promise.all(Array.from({ length: 50 }, () => inSlices(work())))
+  isOver = true
+  t.strictSame(ended, Array(50).fill(20))
+  // Each does one step before it looks at the clock.
+  t.ok(most <= 30, `${most} ms in a turn`)
 })
