@@ -14,5 +14,5 @@ MCP | the public inspector, over stdio and HTTP | mcp/inspector.slow.test.ts: ov
 radar-sdk-js 4.5, search | the autocomplete widget, geocoding and search, from another origin in Chromium | compatibility/webSdkSearch.test.ts: the web SDK 4.5.8 in a browser
 radar-sdk-js 3.7 and 4.5 | every public call and error class, in Node and Chromium | clients/webSdks.slow.test.ts: in Node; clients/webSdks.slow.test.ts: in Chromium
 radar-python | every public call and error class, with form bodies | clients/python.slow.test.ts: radar-python: every public call, and its error classes
-npm run move | geofences, beacons and settings are copied out of a project | cli/move.test.ts: an interrupted move goes on where it was; cli/move.test.ts: killed again and again, it goes on, and in the end everything is there once; cli/move.test.ts: records that this server refuses are told, and the rest is copied
+npm run move | geofences, beacons and settings are copied out of a project | cli/move.slow.test.ts: an interrupted move goes on where it was; cli/move.slow.test.ts: killed again and again, it goes on, and in the end everything is there once; cli/move.slow.test.ts: records that this server refuses are told, and the rest is copied
 `)
