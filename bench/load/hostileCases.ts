@@ -226,6 +226,7 @@ function streams(): HostileCase[] {
         })
     },
   })
+  let frames = 0
   const many = (count: number, item: unknown) => Array.from({ length: count }, () => item)
   return [
     frame('1 MB frame, JSON: empty objects', 'ringfence.json', () =>
@@ -246,6 +247,39 @@ function streams(): HostileCase[] {
     ),
     frame('1 MB frame, MessagePack: empty texts', 'ringfence.msgpack', () =>
       Uint8Array.from(packr.pack({ type: 'ping', x: many(BODY_BYTES - 100, '') })),
+    ),
+    frame('1 MB frame, MessagePack: lists in lists', 'ringfence.msgpack', () =>
+      new Uint8Array(BODY_BYTES).fill(0x91),
+    ),
+    frame('1 MB frame, MessagePack: keys of their own', 'ringfence.msgpack', () =>
+      Uint8Array.from(
+        packr.pack({
+          type: 'ping',
+          x: Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, i])),
+        }),
+      ),
+    ),
+    frame('1 MB frame, MessagePack: binary metadata', 'ringfence.msgpack', () => {
+      const metadata = Buffer.alloc(BODY_BYTES - 200)
+      return Uint8Array.from(
+        packr.pack({ type: 'track', id: 1, updates: [{ ...update('binary', USERS), metadata }] }),
+      )
+    }),
+    frame('1 MB frame, MessagePack: one long text', 'ringfence.msgpack', () =>
+      Uint8Array.from(
+        packr.pack({ type: 'track', id: 1, updates: [{ ...update('x'.repeat(BODY_BYTES - 200), USERS) }] }),
+      ),
+    ),
+    ...(['json', 'msgpack'] as const).map((encoding) =>
+      frame(`frame into the crowd that wants its events, ${encoding}`, `ringfence.${encoding}`, () => {
+        const message = {
+          type: 'track',
+          id: 1,
+          events: true,
+          updates: [update(`events ${encoding} ${frames++}`, CROWD)],
+        }
+        return encoding === 'json' ? JSON.stringify(message) : Uint8Array.from(packr.pack(message))
+      }),
     ),
     frame('1 MB frame, protobuf: empty updates', 'ringfence.protobuf', () => {
       const bytes = new Uint8Array(BODY_BYTES)

@@ -42,6 +42,11 @@ export class FrameEvents {
     while (this.#characters > MAX_CHARACTERS) this.#dropLast()
   }
 
+  /** How many characters they have together. */
+  get characters(): number {
+    return this.#characters
+  }
+
   /** All of them. They are no longer counted. */
   take(): string[] {
     this.#share.release(this.#characters)

@@ -2,7 +2,7 @@ import { decodeText, parseJsonObject } from '../http/jsonBody.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { rawMessage } from './codec.ts'
 import { scanJsonTrack } from '../wire/jsonScanner.ts'
-import type { PositionsMessage, RawMessage, ServerMessage, WatchedPosition } from './messages.ts'
+import type { AckMessage, PositionsMessage, RawMessage, ServerMessage, WatchedPosition } from './messages.ts'
 import { JsonBatchWriter } from './jsonBatch.ts'
 import type { Codec } from './port.ts'
 
@@ -50,6 +50,16 @@ export const jsonCodec: Codec = {
       default:
         return JSON.stringify(message)
     }
+  },
+
+  *ackSteps({ id, events = [], omittedEvents }: AckMessage): Generator<void, Uint8Array> {
+    const pieces = [Buffer.from(`{"type":"ack","id":${id},"events":[`)]
+    for (const [i, event] of events.entries()) {
+      pieces.push(Buffer.from(i === 0 ? event : `,${event}`))
+      yield
+    }
+    pieces.push(Buffer.from(omittedEvents === undefined ? ']}' : `],"omittedEvents":${omittedEvents}}`))
+    return Buffer.concat(pieces)
   },
 }
 

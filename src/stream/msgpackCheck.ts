@@ -7,7 +7,8 @@ const structure = new Structure()
 /**
  * Checks that bytes are one MessagePack value, before the decoder sees them, which allocates whatever the lengths
  * claim. Every length must fit the message, maps must have texts as keys, and extension types, which stand for
- * program objects, are refused. The limits of {@link Structure} apply, as in JSON. Nothing is allocated.
+ * program objects, are refused, and so are binary values: no field has one, and where an object is expected each of
+ * their bytes would be looked at as a member. The limits of {@link Structure} apply, as in JSON. Nothing is allocated.
  * @throws ApiError 400
  */
 export function checkMsgpack(bytes: Uint8Array): void {
@@ -82,19 +83,16 @@ function headBytes(byte: number): number {
     case 0xc2:
     case 0xc3:
       return 0
-    case 0xc4:
     case 0xcc:
     case 0xd0:
     case 0xd9:
       return 1
-    case 0xc5:
     case 0xcd:
     case 0xd1:
     case 0xda:
     case 0xdc:
     case 0xde:
       return 2
-    case 0xc6:
     case 0xca:
     case 0xce:
     case 0xd2:
@@ -106,17 +104,21 @@ function headBytes(byte: number): number {
     case 0xcf:
     case 0xd3:
       return 8
+    case 0xc4:
+    case 0xc5:
+    case 0xc6:
+      throw badParam('message', 'Invalid MessagePack: binary values are not supported.')
     default:
       throw badParam('message', 'Invalid MessagePack: extension types are not supported.')
   }
 }
 
-/** How many bytes a text or binary value has after its length. */
+/** How many bytes a text has after its length. */
 function contentBytes(bytes: Uint8Array, at: number, byte: number): number {
   if (byte >= 0xa0 && byte <= 0xbf) return byte & 31
-  if (byte === 0xc4 || byte === 0xd9) return uint(bytes, at, 1)
-  if (byte === 0xc5 || byte === 0xda) return uint(bytes, at, 2)
-  if (byte === 0xc6 || byte === 0xdb) return uint(bytes, at, 4)
+  if (byte === 0xd9) return uint(bytes, at, 1)
+  if (byte === 0xda) return uint(bytes, at, 2)
+  if (byte === 0xdb) return uint(bytes, at, 4)
   return 0
 }
 

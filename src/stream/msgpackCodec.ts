@@ -1,7 +1,7 @@
 import { Packr } from 'msgpackr'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { rawMessage } from './codec.ts'
-import type { RawMessage, ServerMessage, WatchedPosition } from './messages.ts'
+import type { AckMessage, RawMessage, ServerMessage, WatchedPosition } from './messages.ts'
 import { checkMsgpack } from './msgpackCheck.ts'
 import { scanMsgpackTrack } from '../wire/msgpackScanner.ts'
 import type { Codec } from './port.ts'
@@ -52,6 +52,25 @@ export const msgpackCodec: Codec = {
   encode(message): Uint8Array {
     return packr.pack(plain(message))
   },
+
+  *ackSteps({ id, events = [], omittedEvents }: AckMessage): Generator<void, Uint8Array> {
+    const omitted = omittedEvents === undefined ? [] : ['omittedEvents', omittedEvents]
+    const members = ['type', 'ack', 'id', id, ...omitted, 'events'].map((value) => packr.pack(value))
+    const pieces: Uint8Array[] = [Uint8Array.of(0x80 | ((members.length + 1) / 2)), ...members]
+    pieces.push(listHead(events.length))
+    for (const event of events) {
+      pieces.push(packr.pack(JSON.parse(event)))
+      yield
+    }
+    return Buffer.concat(pieces)
+  },
+}
+
+/** The first bytes of a list with many items, whose length they give in four bytes. */
+function listHead(items: number): Uint8Array {
+  const head = Buffer.of(0xdd, 0, 0, 0, 0)
+  head.writeUInt32BE(items, 1)
+  return head
 }
 
 /** The message with its records as objects, and without undefined values, which MessagePack cannot express. */

@@ -5,7 +5,7 @@ import type { Stamp } from '../wire/trackSchema.ts'
 import type { Validator } from '../http/validate.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Share } from '../runtime/keyedBound.ts'
-import type { RawMessage, ServerMessage, ShownDevice, WatchedPosition } from './messages.ts'
+import type { AckMessage, RawMessage, ServerMessage, ShownDevice, WatchedPosition } from './messages.ts'
 import type { TrackFrame } from '../wire/trackFrame.ts'
 
 /** An encoding, chosen by the subprotocol of a connection. */
@@ -31,6 +31,8 @@ export interface Codec {
    */
   peekTrack(bytes: Buffer): number | undefined
   encode(message: ServerMessage): Encoded
+  /** Encodes an acknowledgement step by step, because megabytes of events take tens of milliseconds. */
+  ackSteps(message: AckMessage): Generator<void, Encoded>
   /** Writes batches of positions. All connections share it. */
   readonly batch: BatchWriter
 }

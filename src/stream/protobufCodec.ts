@@ -1,6 +1,6 @@
 import protobuf from 'protobufjs/light.js'
 import { ApiError, badParam } from '../runtime/errors.ts'
-import type { RawMessage, ServerMessage, WatchedPosition } from './messages.ts'
+import type { AckMessage, RawMessage, ServerMessage, WatchedPosition } from './messages.ts'
 import type { Codec } from './port.ts'
 import { ObjectBatchWriter } from './shownDevice.ts'
 import { scanProtobufTrack } from '../wire/protobufScanner.ts'
@@ -13,10 +13,17 @@ import schema from './protobufSchema.json' with { type: 'json' }
 const root = protobuf.Root.fromJSON(schema)
 const ClientMessage = root.lookupType('ringfence.v1.ClientMessage')
 const ServerMessageType = root.lookupType('ringfence.v1.ServerMessage')
+const Ack = root.lookupType('ringfence.v1.Ack')
 const Event = root.lookupType('ringfence.v1.Event')
 
 // oxlint-disable-next-line typescript/no-explicit-any -- messages as protobufjs reads them, by the schema of their file
 type Read = any
+
+/** The numbers of the fields that lead to the events of an acknowledgement, and how the wire marks messages in messages. */
+const SERVER_ACK = ServerMessageType.fields['ack']!.id
+const ACK_EVENTS = Ack.fields['events']!.id
+const EVENTS_ITEM = root.lookupType('ringfence.v1.Events').fields['items']!.id
+const LENGTH_DELIMITED = 2
 
 /** The tag of ClientMessage.track, which comes before Track.id. */
 const TRACK_TAG = 0x0a
@@ -54,6 +61,27 @@ export const protobufCodec: Codec = {
     const { type, ...body } = message
     return ServerMessageType.encode({ [type]: wireFields(message, body) }).finish()
   },
+
+  *ackSteps({ id, events = [], omittedEvents }: AckMessage): Generator<void, Uint8Array> {
+    const items: Uint8Array[] = []
+    for (const json of events) {
+      items.push(embedded(EVENTS_ITEM, [encodeEvent(json)]))
+      yield
+    }
+    const list = embedded(ACK_EVENTS, items)
+    const more = omittedEvents === undefined ? { id } : { id, omittedEvents }
+    return embedded(SERVER_ACK, [Ack.encode(more).finish(), list])
+  },
+}
+
+/** A message within another: the number of its field, its length, and its bytes. */
+function embedded(field: number, pieces: readonly Uint8Array[]): Uint8Array {
+  let length = 0
+  for (const piece of pieces) length += piece.length
+  const head = protobuf.Writer.create()
+    .uint32((field << 3) | LENGTH_DELIMITED)
+    .uint32(length)
+  return Buffer.concat([head.finish(), ...pieces])
 }
 
 /** Encodes an event's record as a separate message Event, for deliveries other than streams. */

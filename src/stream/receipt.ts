@@ -55,6 +55,11 @@ export class FrameReceipt implements Submitter {
     return this.#events !== undefined
   }
 
+  /** How many characters of events its acknowledgement has. */
+  get eventCharacters(): number {
+    return this.#events?.characters ?? 0
+  }
+
   applied({ events }: Outcome, update: Update): void {
     if (this.#events !== undefined && events.length > 0 && this.#owner.events !== undefined)
       this.#events.add(this.#updates.indexOf(update), events)

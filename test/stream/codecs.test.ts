@@ -254,6 +254,7 @@ t.test('messages that expand to a large size', async (t) => {
     ['msgpack: keys that are no texts', msgpackCodec, Buffer.from('810101', 'hex')],
     ['msgpack: two values', msgpackCodec, Buffer.from('8080', 'hex')],
     ['msgpack: binary', msgpackCodec, Buffer.from('c40161', 'hex')],
+    ['msgpack: binary as a member', msgpackCodec, Buffer.from('81a161c40161', 'hex')],
     ['msgpack: nothing', msgpackCodec, new Uint8Array()],
     ['json: arrays in arrays', jsonCodec, Buffer.from(`{"type":${'['.repeat(500_000)}`)],
     [
@@ -332,3 +333,24 @@ function plain(value: Message): Message {
   )
   return Object.fromEntries(entries.map(([name, member]) => [name, plain(member)]))
 }
+
+t.test('property: an acknowledgement that is written step by step is the same', async (t) => {
+  const acks = fc.record(
+    { type: fc.constant('ack' as const), id, events: fc.array(record, { maxLength: 40 }), omittedEvents: id },
+    { requiredKeys: ['type', 'id', 'events'] },
+  )
+  for (const [encoding, codec] of Object.entries(CODECS) as [Encoding, Codec][])
+    fc.assert(
+      fc.property(acks, (ack) => {
+        const steps = codec.ackSteps(ack)
+        let step = steps.next()
+        for (; !step.done; step = steps.next());
+        const [inSteps, atOnce] = [step.value, codec.encode(ack)].map((bytes) =>
+          decode(encoding, Buffer.from(bytes as Uint8Array)),
+        )
+        assert.deepEqual(inSteps, atOnce)
+      }),
+      runs(100),
+    )
+  t.pass()
+})
