@@ -120,6 +120,7 @@ const ALLOWED: Readonly<Record<Reason, readonly string[]>> = {
     'src/ingest/updateAnswer.ts nearbyLimit',
     // Ids, turns of the event loop, and what belongs to a call wherever it continues.
     'src/runtime/newId.ts counter',
+    'src/runtime/slices.ts firstBegan',
     'src/runtime/slices.ts turns',
     'src/registry/store/author.ts authors',
     // Each of these is all that its thread does.
