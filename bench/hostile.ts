@@ -47,7 +47,10 @@ const { values: options } = parseArgs({
 const size: WorldSize = options.smoke
   ? { few: 30, crowd: 300, rings: 10, fat: 10, strewn: 500, users: 500 }
   : {
-      ...{ few: 300, crowd: 10_000, rings: 100, fat: 200 },
+      few: 300,
+      crowd: 10_000,
+      rings: 100,
+      fat: 200,
       ...(options.few ? { strewn: 1000, users: 1000 } : { strewn: 100_000, users: 100_000 }),
     }
 const rounds = Number(options.rounds ?? (options.smoke ? 1 : 3))

@@ -109,7 +109,7 @@ function atOnce({ name, prepare }: HostileCase): HostileCase {
         Array.from({ length: AT_ONCE }, (_, i) => prepare(port, round * AT_ONCE + i)),
       )
       return async () => {
-        const answers = await Promise.all(sends.map((send) => send()))
+        const answers = await Promise.all(sends.map((begin) => begin()))
         const worst = Math.max(...answers.map(({ status }) => status))
         return { status: worst, bytes: answers.reduce((sum, { bytes }) => sum + bytes, 0) }
       }

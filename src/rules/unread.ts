@@ -4,8 +4,8 @@ import { Unready } from './unready.ts'
 /**
  * An update that concerns geofences which the index must unpack first, because no device was near them for long.
  *
- * The naive way unpacks them when they are needed, and everybody waits: 10,000 take ten milliseconds, and as many with
- * 64 KB of metadata each take a thousand times as long. So the update is deferred, they are read in turns with
+ * The naive way unpacks them when they are needed, and everybody waits: 10,000 take ten to twenty milliseconds,
+ * and 300 with 64 KB of metadata each take as long. So the update is deferred, they are read in turns with
  * everything else, and then it is evaluated.
  */
 export class Unread extends Unready {

@@ -6,10 +6,10 @@ import { ENCODINGS, Stream, type Message } from '../kit/stream.ts'
 const CIRCLES = 150
 const server = await startServer(t)
 const metadata = Object.fromEntries(Array.from({ length: 4 }, (_, i) => [`key${i}`, 'ü'.repeat(200)]))
-for (let i = 0; i < CIRCLES; i++) {
-  const circle = { type: 'circle', description: 'c', coordinates: [7, 50], radius: 100, metadata }
-  await server.api('PUT', `/v1/geofences/crowd/${i}`, circle)
-}
+const circle = { type: 'circle', description: 'c', coordinates: [7, 50], radius: 100, metadata }
+await Promise.all(
+  Array.from({ length: CIRCLES }, (_, i) => server.api('PUT', `/v1/geofences/crowd/${i}`, circle)),
+)
 
 for (const encoding of ENCODINGS) {
   t.test(`${encoding}: acknowledgements stay in the order of their frames`, async (t) => {
