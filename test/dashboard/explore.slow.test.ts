@@ -22,8 +22,11 @@ async function shapesOn(page: Page): Promise<readonly string[]> {
 /** Runs the call that is shown, with a key in place of the session, as somebody does who copies it. */
 async function runShown(page: Page, server: Server) {
   await page.getByRole('button', { name: 'The call behind this view' }).click()
+  // Before it is open, a key would be lost.
+  await page.getByRole('dialog').waitFor()
   const text = (await page.locator('dialog pre').textContent())!
   await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
   const [, method = 'GET', url] = /^curl (?:-X (\w+) )?'([^']+)'/.exec(text)!
   const [, body] = /-d '([^']+)'/.exec(text) ?? []
   return server.api(method, url!.slice(server.url.length), body && JSON.parse(body), KEYS.testSecret)
@@ -39,7 +42,7 @@ t.test('exploring', { skip: skipWithoutChromium() }, async (t) => {
     radius: 300,
   })
   const { page, complaints } = await openPage(t, browser, server)
-  const answer = page.getByRole('region', { name: 'Answer' })
+  const answer = page.getByRole('region', { name: 'Answer', exact: true })
   await signIn(page, '/test/explore/route')
 
   await t.test(

@@ -332,6 +332,7 @@ t.test(
       ]
       const settings = { ...SETTINGS, time: '02:30', timeZone: 'Europe/Berlin', scheduledSince: time.now() }
       await registries[0]!.syncs.edit(() => registries[0]!.syncs.save(SCOPE, settings))
+      await until(() => registries[1]!.syncs.settings(SCOPE) !== undefined)
       let fetches = 0
       const fetch: SyncRunnerParts['fetch'] = async (_source, file) => {
         fetches++
