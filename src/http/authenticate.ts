@@ -3,7 +3,7 @@ import type { ScopeId } from '../model/scope.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import type { Credentials } from './credentials.ts'
 import type { Route } from './route.ts'
-import { sessionToken, type Site, type SiteHeaders, type Sites } from './site.ts'
+import { hasSessionCookie, sessionToken, type Site, type SiteHeaders, type Sites } from './site.ts'
 
 /** Looks up a key. Returns undefined if nobody has it. It is called for every request, so it must be fast. */
 export type KeyLookup = (key: string) => Credentials | undefined
@@ -100,6 +100,11 @@ export function authenticateRequest(
   const authorization = headers.authorization || keyInUrl
   if (authorization === '' && headers.environment !== '' && sessions !== undefined)
     return authenticateSession(headers, route, site ?? sites.of(headers, peer), sites, sessions)
+  if (authorization === '' && sessions !== undefined && hasSessionCookie(headers.cookie))
+    throw new ApiError(
+      401,
+      'Unauthorized. A session counts only beside the header X-Ringfence-Environment: test or live.',
+    )
   if (route.auth === 'session' || route.auth === 'account')
     throw new ApiError(401, 'Unauthorized. This is for people: sign in. A key cannot do this.')
   return authenticate(authorization, route.auth === 'secret' ? 'secret' : 'publishable', keys)

@@ -74,6 +74,11 @@ export function sessionToken(cookie: string, site: Site): string {
   return ''
 }
 
+/** Whether a Cookie header has that of a session, by either of its names. */
+export function hasSessionCookie(cookie: string): boolean {
+  return cookie.includes(`${COOKIE}=`)
+}
+
 /**
  * The value of a Set-Cookie header.
  * @param token of the session; '' removes the cookie

@@ -140,6 +140,11 @@ t.test('the cookie counts only beside the environment header, and on writes an o
     (await browser.call(method, method === 'GET' ? '/v1/settings' : '/v1/written', undefined, headers)).status
   t.equal(await status('GET', {}), 200)
   t.equal(await status('GET', { 'x-ringfence-environment': undefined }), 401)
+  t.match(
+    await browser.call('GET', '/v1/settings', undefined, { 'x-ringfence-environment': undefined }),
+    { body: { meta: { message: /beside the header X-Ringfence-Environment/ } } },
+    'whoever forgets the header is told',
+  )
   t.equal(await status('GET', { 'x-ringfence-environment': 'staging' }), 400)
   t.equal(await status('POST', {}), 200)
   t.equal(await status('POST', { 'x-ringfence-environment': undefined }), 401)
