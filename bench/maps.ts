@@ -193,7 +193,7 @@ async function measureSignIns({
   stated(
     'p99 of tracks beside 1,000 sign-ins a minute, ms more',
     STATED.signInP99Ms,
-    signIns.besideMs - signIns.aloneMs,
+    signIns.beside.p99 - signIns.alone.p99,
     2,
   )
   details['signIns'] = signIns

@@ -57,6 +57,12 @@ export interface LoadOptions {
    * long. By default it is never given up, but the last answers have 5 s.
    */
   readonly patienceMs?: number
+  /**
+   * Whether the generator goes before everything else on its processor, where the system allows it. It stands for
+   * devices elsewhere; if a server may use all processors, its threads of low priority would delay the generator too,
+   * which counts as latency.
+   */
+  readonly isFirst?: boolean
 }
 
 export interface Generator {
@@ -114,13 +120,25 @@ export async function processorPins(): Promise<{ generator: string[]; server: st
   return { generator: ['taskset', '-c', `${last}`], server: ['taskset', '-c', `0-${last - 1}`] }
 }
 
+/** The command that runs another one before all threads of the usual kind; [] if the system has none or forbids it. */
+export async function realTimeCommand(): Promise<string[]> {
+  const command = ['chrt', '--fifo', '1']
+  try {
+    await execFileAsync(command[0]!, [...command.slice(1), 'true'])
+    return command
+  } catch {
+    return []
+  }
+}
+
 async function run(
   program: readonly string[],
   options: LoadOptions,
   onProgress: ((done: number, total: number) => void) | undefined,
 ): Promise<LoadResult> {
   const pins = await processorPins()
-  const [command, ...args] = [...pins.generator, ...program]
+  const first = options.isFirst === true ? await realTimeCommand() : []
+  const [command, ...args] = [...first, ...pins.generator, ...program]
   const child = spawn(
     command!,
     [...args, '--port', options.port, '--connections', options.connections, '--requests', options.requests]
