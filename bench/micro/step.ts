@@ -15,13 +15,13 @@ import { Partition } from '../../src/actor/partition.ts'
 import { storeSalt } from '../../src/events/ids.ts'
 import { DEFAULT_SETTINGS } from '../../src/model/settings.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
-import type { Update } from '../../src/model/update.ts'
 import { CachedOffsets } from '../../src/model/zoneOffsets.ts'
 import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
 import { ScopeTrips } from '../../src/registry/trips/scopeTrips.ts'
 import { NO_ATLAS } from '../../src/rules/atlas.ts'
 import type { ScopeView } from '../../src/rules/port.ts'
 import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
+import { updateOf } from './driven.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -119,22 +119,6 @@ function drive(view: ScopeView, zones: boolean): Tally {
     tally.events += events
   }
   return tally
-}
-
-function updateOf(driver: Driver, device: number, time: number): Update {
-  const { latitude, longitude } = driver.position()
-  return {
-    scope: 2,
-    deviceId: `device-${device}`,
-    latitude,
-    longitude,
-    accuracy: driver.accuracy,
-    foreground: false,
-    stopped: driver.stopped,
-    replayed: false,
-    receivedAt: time,
-    ip: '203.0.113.7',
-  }
 }
 
 const view = world()

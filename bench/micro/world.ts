@@ -27,6 +27,7 @@ import { atlasOf } from '../live/atlasSpeed.ts'
 import { montevideo } from '../live/cities.ts'
 import { BENCH_KEYS, seedGeofences } from '../load/servers.ts'
 import { drawGeofences } from '../load/workload.ts'
+import { updateOf } from './driven.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -112,7 +113,7 @@ async function main(): Promise<void> {
   const drivers = Array.from({ length: DEVICES }, () => new Driver(here.city, random))
   const rounds: Update[][] = []
   for (let round = 0; round < ROUNDS; round++) {
-    rounds.push(drivers.map(updateOf))
+    rounds.push(drivers.map((driver, device) => updateOf(driver, device, START)))
     for (const driver of drivers) driver.advance(STEP_SECONDS)
   }
   let time = START
@@ -178,22 +179,6 @@ async function take(
   one.hits += partition.zoneHits - zoneHits
   one.events += events
   one.bytes += bytes
-}
-
-function updateOf(driver: Driver, device: number): Update {
-  const { latitude, longitude } = driver.position()
-  return {
-    scope: 2,
-    deviceId: `device-${device}`,
-    latitude,
-    longitude,
-    accuracy: driver.accuracy,
-    foreground: false,
-    stopped: driver.stopped,
-    replayed: false,
-    receivedAt: START,
-    ip: '203.0.113.7',
-  }
 }
 
 await main()
