@@ -245,6 +245,11 @@ export class DeviceColumns {
     }
   }
 
+  /** Whether any device has zones by kind. */
+  get hasKindZones(): boolean {
+    return this.#kindZones.length > 0
+  }
+
   /**
    * What is left of the zones by kind; undefined if nothing is left of any.
    * @param moved the distance from the point of the device's zone in metres

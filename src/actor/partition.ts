@@ -21,6 +21,7 @@ import { FLAG_SETTLED, updateFlags, type DeviceTable } from './deviceTable.ts'
 import { circumstancesOf } from '../rules/circumstances.ts'
 import type { Measured } from '../rules/measured.ts'
 import { Unready } from '../rules/unready.ts'
+import { EvaluatorSet } from '../rules/evaluatorSet.ts'
 import { createEvaluators, evaluate } from '../rules/evaluators.ts'
 import { identify, onlyRecord, timeOf } from './identity.ts'
 import { NO_STATE } from '../rules/deviceState.ts'
@@ -89,6 +90,7 @@ export class Partition {
   readonly #intervalMs: number
   readonly #earlyMs: number
   readonly evaluators = createEvaluators()
+  readonly #evaluatorSet = new EvaluatorSet(this.evaluators)
   /** The events of the current commit. */
   readonly events: CommitEvents
   /** Moves trips at once, where that is possible. */
@@ -388,7 +390,7 @@ export class Partition {
     repeats: boolean,
   ): ZonesLeft | undefined {
     const { table } = this
-    if (table.zoneRevision(row) !== view.revision) return undefined
+    if (!table.hasKindZones || table.zoneRevision(row) !== view.revision) return undefined
     const cosine = table.zoneCosine(row)
     const { latitude, longitude, beacons = NO_BEACONS } = update
     const moved = movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude)
@@ -427,19 +429,19 @@ export class Partition {
     const reading = doneBefore(prepared.isRead)
     const mayWait = prepared.hasWaited !== true
     const situation = { update, view, now, metadata, rows, row, measuring, reading, mayWait, left }
-    const evaluated = evaluate(this.evaluators, before ?? NO_STATE, situation)
-    for (const { zone, meetings = 0 } of this.evaluators)
-      if (left?.[zone] === undefined) this.meetings += meetings
+    const state = before ?? NO_STATE
+    const evaluated = evaluate(this.#evaluatorSet.neededFor(state, view.settings), state, situation)
+    this.meetings += this.#evaluatorSet.meetings(left)
     if (evaluated instanceof Barred) return evaluated.isCertain ? COUNTRY_BARRED : COUNTRY_UNKNOWN
     if (evaluated instanceof Unready) return evaluated
-    const { state, zone, zones, transitions } = evaluated
+    const { state: after, zone, zones, transitions } = evaluated
     this.#transitions = transitions
-    const { first } = state.places
-    let change = before === undefined ? 'more' : profileChange(before, update, state)
+    const { first } = after.places
+    let change = before === undefined ? 'more' : profileChange(before, update, after)
     if (change === 'first' && !fitsFirst(first)) change = 'more'
     const profile =
       change === 'more'
-        ? profileAfter(before && table.profile(row), update, state, () =>
+        ? profileAfter(before && table.profile(row), update, after, () =>
             userRecordId(this.salt, update.receivedAt, this.number, row),
           )
         : before!
@@ -453,8 +455,7 @@ export class Partition {
     this.#move(row, update, view.settings, time, change === 'nothing')
     this.#setZone(row, update, zone, view)
     table.setKindZones(row, zones)
-    for (const evaluator of this.evaluators)
-      if (left?.[evaluator.zone] === undefined) evaluator.remember?.(table, row, state)
+    this.#evaluatorSet.remember(table, row, after, left)
     if (change === 'nothing') this.#write(row, update, writer)
     else {
       if (change === 'more') writeWhole(writer, table, row, packProfile(profile))

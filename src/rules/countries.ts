@@ -33,8 +33,12 @@ export class CountryEvaluator implements Evaluator<RegionsHere> {
   readonly rank = 0
   readonly zone = ZONE.regions
 
+  isOff({ blockedCountries, allowedCountries }: Settings): boolean {
+    return blockedCountries.length === 0 && allowedCountries.length === 0
+  }
+
   facts(_before: DeviceState, { update, view, now }: Situation): RegionsHere | Unready | undefined {
-    return isOpen(now.settings) ? undefined : admit(view, now.settings, update.latitude, update.longitude)
+    return this.isOff(now.settings) ? undefined : admit(view, now.settings, update.latitude, update.longitude)
   }
 
   step(): Step {
@@ -46,14 +50,10 @@ export class CountryEvaluator implements Evaluator<RegionsHere> {
   }
 
   context({ view, latitude, longitude }: Spot): Partial<Context> | Unfetched | Barred {
-    if (isOpen(view.settings)) return {}
+    if (this.isOff(view.settings)) return {}
     const here = admit(view, view.settings, latitude, longitude)
     return here instanceof Unready ? here : {}
   }
-}
-
-function isOpen({ blockedCountries, allowedCountries }: Settings): boolean {
-  return blockedCountries.length === 0 && allowedCountries.length === 0
 }
 
 function admit(

@@ -3,6 +3,7 @@ import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Metadata } from '../model/metadata.ts'
 import type { ShownPlace } from '../model/place.ts'
 import type { Region, RegionKind } from '../model/region.ts'
+import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
 import type { Unfetched } from './atlas.ts'
 import type { Circumstances } from './circumstances.ts'
@@ -153,6 +154,11 @@ export interface Evaluator<Facts = unknown> {
    * costs.
    */
   readonly meetings?: number
+  /**
+   * Whether the settings turn it off. Then it is only run for devices that may have a state of it, from when it was on.
+   * If absent, it is always on.
+   */
+  isOff?(settings: Settings): boolean
   /**
    * Collects what the step needs to know about the world. It queries the index and measures, and changes nothing.
    * @returns undefined if the update does not concern this evaluator, which then costs nothing more; {@link Unready}:

@@ -9,6 +9,7 @@ import {
   type FraudRecord,
   type FraudSettings,
 } from '../model/fraud.ts'
+import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
 import { Unfetched, Unknown, type Atlas, type IpHere } from './atlas.ts'
 import type { DeviceState } from './deviceState.ts'
@@ -48,10 +49,14 @@ export class FraudEvaluator implements Evaluator<FraudFacts> {
   readonly rank = 5
   readonly zone = ZONE.regions
 
+  isOff({ fraud }: Settings): boolean {
+    return !fraud.enabled
+  }
+
   facts(_before: DeviceState, situation: Situation): FraudFacts | Unfetched | undefined {
     const { update, view, now, rows, row = -1 } = situation
+    if (this.isOff(now.settings)) return undefined
     const { fraud } = now.settings
-    if (!fraud.enabled) return undefined
     const ip = view.atlas.ipAt(update.ip)
     if (ip instanceof Unfetched) return ip
     const own = ownMarks(update, fraud)

@@ -1,6 +1,7 @@
 import { pointDistance } from '../geometry/distance.ts'
 import type { PlaceTransition } from '../model/event.ts'
 import { passesFilters, shownPlace, type PlaceStay, type PlaceStays } from '../model/place.ts'
+import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
 import { Unfetched, Unknown, type Atlas, type NearestOfChain, type PlacesHere } from './atlas.ts'
 import type { Circumstances } from './circumstances.ts'
@@ -45,11 +46,14 @@ export class PlaceEvaluator implements Evaluator<Facts> {
   readonly rank = 3
   readonly zone = ZONE.places
 
+  isOff({ places, nearbyPlaceChains }: Settings): boolean {
+    return !places && nearbyPlaceChains.length === 0
+  }
+
   facts({ places }: DeviceState, { update, view, now }: Situation): Facts | Unfetched | undefined {
     const { settings } = now
-    const isOn = settings.places || settings.nearbyPlaceChains.length > 0
-    if (!isOn && places.stay === undefined && places.first === undefined && places.nearby.length === 0)
-      return undefined
+    const hasNone = places.stay === undefined && places.first === undefined && places.nearby.length === 0
+    if (hasNone && this.isOff(settings)) return undefined
     const { latitude, longitude } = update
     const place = settings.places
       ? (closeFacts(places, view.atlas, update, now) ??

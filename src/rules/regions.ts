@@ -10,6 +10,7 @@ import {
   type RegionKind,
   type RegionStays,
 } from '../model/region.ts'
+import type { Settings } from '../model/settings.ts'
 import { Unfetched, Unknown, type Atlas, type RegionsHere } from './atlas.ts'
 import type { Circumstances } from './circumstances.ts'
 import type { DeviceState } from './deviceState.ts'
@@ -61,8 +62,12 @@ export class RegionEvaluator implements Evaluator<Facts> {
   readonly rank = 1
   readonly zone = ZONE.regions
 
+  isOff({ regions }: Settings): boolean {
+    return !regions
+  }
+
   facts({ regions }: DeviceState, { update, view, now }: Situation): Facts | Unfetched | undefined {
-    if (!now.settings.regions) return regions === NO_REGIONS ? undefined : TURNED_OFF
+    if (this.isOff(now.settings)) return regions === NO_REGIONS ? undefined : TURNED_OFF
     const here = view.atlas.regionsAt(update.latitude, update.longitude)
     if (here instanceof Unfetched || here instanceof Unknown) return here
     if (here.codes === regions.codes || now.accuracy > MOST_ACCURACY_METERS)
