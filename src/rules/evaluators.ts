@@ -70,53 +70,36 @@ export function evaluate(
   before: DeviceState,
   situation: Situation,
 ): Evaluated | Unready {
-  const { visits, approaches, beacons, regions, fraud, places, segments } = before
-  const state: { -readonly [K in keyof DeviceState]: DeviceState[K] } = {
-    visits,
-    approaches,
-    crossed: NO_STATE.crossed,
-    beacons,
-    regions,
-    fraud,
-    places,
-    segments,
-  }
   const { left, update, now } = situation
-  let happened: Ranked[] | undefined
-  const limits = left === undefined ? NO_ZONE_LIMITS.slice() : left.map((one) => one ?? NO_LIMITS)
-  const run = (evaluator: Evaluator): Unready | undefined => {
-    const facts = evaluator.facts(before, situation)
-    if (facts === undefined) return undefined
-    if (facts instanceof Unready) return facts
-    const step = evaluator.step(before, facts, situation)
-    if (step.state !== undefined) Object.assign(state, step.state)
-    if (step.transitions.length > 0) {
-      happened ??= []
-      happened.push({ rank: evaluator.rank, transitions: step.transitions })
-    }
-    const { zone } = evaluator
-    limits[zone] = smallest(limits[zone]!, evaluator.limits(before, facts, step, situation))
-    return undefined
+  const draft: Draft = {
+    state: before.crossed.length === 0 ? before : withChange(before, { crossed: NO_STATE.crossed }),
+    happened: undefined,
+    limits: left === undefined ? NO_ZONE_LIMITS.slice() : left.map((one) => one ?? NO_LIMITS),
   }
+  const { limits } = draft
   for (const evaluator of evaluators) {
-    const unready = left?.[evaluator.zone] === undefined ? run(evaluator) : undefined
+    if (left?.[evaluator.zone] !== undefined) continue
+    const unready = run(evaluator, before, situation, draft)
     if (unready !== undefined) return unready
   }
   // Segments depend on what all evaluators made of the update.
   const isKept = left?.[ZONE.regions] !== undefined
-  const mayRegroup = !isKept || happened !== undefined || isElsewhere(before, state)
-  if (isKept && mayRegroup && now.settings.segments.length > 0) {
+  const mayRegroup = !isKept || draft.happened !== undefined || isElsewhere(before, draft.state)
+  const { segments } = now.settings
+  if (isKept && mayRegroup && segments.length > 0) {
     // The time until which the user stays in its segments belongs to that zone, and is another one now.
     limits[ZONE.regions] = NO_LIMITS
     for (const evaluator of evaluators) {
-      const unready = evaluator.zone === ZONE.regions ? run(evaluator) : undefined
+      if (evaluator.zone !== ZONE.regions) continue
+      const unready = run(evaluator, before, situation, draft)
       if (unready !== undefined) return unready
     }
   }
-  const transitions = happened === undefined ? NO_TRANSITIONS : inOrder(happened)
-  const grouped = mayRegroup ? stepSegments(segments, state, transitions, situation) : undefined
+  const transitions = draft.happened === undefined ? NO_TRANSITIONS : inOrder(draft.happened)
+  const grouped = mayRegroup ? stepSegments(before.segments, draft.state, transitions, situation) : undefined
   if (grouped !== undefined) {
-    state.segments = grouped.segments
+    if (grouped.segments !== before.segments)
+      draft.state = withChange(draft.state, { segments: grouped.segments })
     limits[ZONE.regions] = smallest(limits[ZONE.regions]!, { ...NO_LIMITS, until: grouped.until })
   }
   const { latitude } = update
@@ -124,7 +107,43 @@ export function evaluate(
   const zone = zoneWithin(limits.reduce(smallest), latitude, time)
   const isAlone = limits.every((one, kind) => kind === ZONE.geofences || one === NO_LIMITS)
   const zones = isAlone ? undefined : limits.map((one) => zoneWithin(one, latitude, time))
-  return { state, transitions, zone, zones }
+  return { state: draft.state, transitions, zone, zones }
+}
+
+/** What the evaluators that were run so far made of an update. */
+interface Draft {
+  /** It is the state before the update as long as nothing has changed. */
+  state: DeviceState
+  happened: Ranked[] | undefined
+  /** By {@link ZONE}. */
+  readonly limits: ZoneLimits[]
+}
+
+/** Runs one evaluator. */
+function run(
+  evaluator: Evaluator,
+  before: DeviceState,
+  situation: Situation,
+  draft: Draft,
+): Unready | undefined {
+  const facts = evaluator.facts(before, situation)
+  if (facts === undefined) return undefined
+  if (facts instanceof Unready) return facts
+  const step = evaluator.step(before, facts, situation)
+  if (step.state !== undefined) draft.state = withChange(draft.state, step.state)
+  if (step.transitions.length > 0) {
+    draft.happened ??= []
+    draft.happened.push({ rank: evaluator.rank, transitions: step.transitions })
+  }
+  const { limits } = draft
+  const { zone } = evaluator
+  limits[zone] = smallest(limits[zone]!, evaluator.limits(before, facts, step, situation))
+  return undefined
+}
+
+function withChange(state: DeviceState, change: Partial<DeviceState>): DeviceState {
+  const { visits, approaches, crossed, beacons, regions, fraud, places, segments } = state
+  return { visits, approaches, crossed, beacons, regions, fraud, places, segments, ...change }
 }
 
 /** Whether an update changed something that segments ask for without an event. */

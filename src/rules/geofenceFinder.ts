@@ -23,11 +23,6 @@ export interface GeofenceFacts extends StepFacts {
   readonly clearance: number
 }
 
-/** Says that nothing changes for any geofence; see fastPath.ts. */
-export interface NothingChanges {
-  readonly limits: ZoneLimits
-}
-
 /** So few stays are searched in an array, which is faster than marking them. */
 const FEW_STAYS = 16
 /** The slots of many stays. All finders use the same marks, because each is done with them before another begins. */
@@ -81,21 +76,24 @@ export class GeofenceFinder {
 
   /** How many geofences the last update was compared with. */
   meetings = 0
-  /** The last result of {@link find}; undefined if it cannot be cached. */
-  #found: { readonly visits: readonly Visit[]; readonly facts: GeofenceFacts | undefined } | undefined
+  /** The stays before the last update, for which {@link find} had a result; undefined if there is none to cache. */
+  #visits: readonly Visit[] | undefined
+  /** That result; undefined if nothing has changed. */
+  #found: GeofenceFacts | undefined
 
   /**
    * Finds what the update may touch.
    * @param from the device's previous position, if crossings since then are wanted
+   * @returns limits alone if nothing changes for any geofence; see fastPath.ts
    */
   find(
     before: DeviceState,
     { update, view, now, rows, row = -1, measuring, reading, mayWait }: Situation,
     from?: Waypoint,
-  ): GeofenceFacts | NothingChanges | Crowded | Unmeasured | Unread {
+  ): GeofenceFacts | ZoneLimits | Crowded | Unmeasured | Unread {
     const { latitude, longitude } = update
     const { visits } = before
-    this.#found = undefined
+    this.#visits = undefined
     const known =
       rows !== undefined && rows.zoneRevision(row) === view.revision ? rows.candidateCache : undefined
     if (known === undefined || !this.#recall(known, row, view.index, latitude, longitude, now))
@@ -121,19 +119,20 @@ export class GeofenceFinder {
     }
     const facts = limits === undefined ? this.#facts(from) : undefined
     this.meetings = this.#stays + this.#candidates + (facts?.crossed.length ?? 0)
-    this.#found = { visits, facts }
-    return facts ?? { limits: limits! }
+    this.#visits = visits
+    this.#found = facts
+    return facts ?? limits!
   }
 
   /** Must be called if the update touches no geofence, so that nothing is searched. */
   skip(): void {
     this.meetings = 0
-    this.#found = undefined
+    this.#visits = undefined
   }
 
   /** Finds every candidate, including those out of reach. `explain` shows them, but the step does not need them. */
   findAll(visits: readonly Visit[], { update, view, now }: Situation): GeofenceFacts {
-    this.#found = undefined
+    this.#visits = undefined
     this.#look(view.index, update.latitude, update.longitude, now)
     this.#measured = undefined
     this.#measureStays(visits, undefined, -1)
@@ -330,9 +329,9 @@ export class GeofenceFinder {
    * @param stays after that update
    */
   remember(candidateCache: CandidateCache, row: number, stays: readonly Visit[]): void {
-    if (this.#found === undefined) return candidateCache.forget(row)
+    if (this.#visits === undefined) return candidateCache.forget(row)
     if (!this.#isRecalled) this.#rememberCandidates(candidateCache, row)
-    candidateCache.setStays(row, stays.length, this.#slotsOf(stays, this.#found.visits, this.#found.facts))
+    candidateCache.setStays(row, stays.length, this.#slotsOf(stays, this.#visits, this.#found))
   }
 
   #rememberCandidates(candidateCache: CandidateCache, row: number): void {

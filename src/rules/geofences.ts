@@ -6,7 +6,7 @@ import type { Crowded } from './crowded.ts'
 import type { DeviceState } from './deviceState.ts'
 import type { Context, Evaluator, Explanation, Situation, Spot, Step } from './evaluator.ts'
 import { explainGeofences } from './geofenceExplanation.ts'
-import { GeofenceFinder, type GeofenceFacts, type NothingChanges } from './geofenceFinder.ts'
+import { GeofenceFinder, type GeofenceFacts } from './geofenceFinder.ts'
 import { delayMs, isMeantFor } from './geofenceRules.ts'
 import { step } from './geofenceStep.ts'
 import type { Unmeasured } from './measured.ts'
@@ -17,7 +17,8 @@ import { geofenceLimits, NOWHERE_SAFE, ZONE, type ZoneLimits } from './safeZone.
 /** The update is too inaccurate to touch a geofence (`maxAccuracyMeters`). */
 const TOO_INACCURATE: unique symbol = Symbol('too inaccurate')
 
-type Facts = GeofenceFacts | NothingChanges | typeof TOO_INACCURATE
+/** Limits alone if nothing changes for any geofence. */
+type Facts = GeofenceFacts | ZoneLimits | typeof TOO_INACCURATE
 
 const NOTHING: Step = { transitions: [] }
 
@@ -45,7 +46,7 @@ export class GeofenceEvaluator implements Evaluator<Facts> {
   }
 
   step(before: DeviceState, facts: Facts, { now }: Situation): Step {
-    if (facts === TOO_INACCURATE || 'limits' in facts) return NOTHING
+    if (facts === TOO_INACCURATE || 'meters' in facts) return NOTHING
     const { visits, approaches, crossed, transitions } = step(before, facts, now)
     return { state: { visits, approaches, crossed }, transitions }
   }
@@ -53,9 +54,7 @@ export class GeofenceEvaluator implements Evaluator<Facts> {
   limits(before: DeviceState, facts: Facts, { state }: Step, { now }: Situation): ZoneLimits {
     if (facts === TOO_INACCURATE) return NOWHERE_SAFE
     const limits =
-      'limits' in facts
-        ? facts.limits
-        : geofenceLimits(state?.visits ?? before.visits, before.visits, facts, now)
+      'meters' in facts ? facts : geofenceLimits(state?.visits ?? before.visits, before.visits, facts, now)
     // How far buffers reach depends on the accuracy.
     return now.settings.bufferEntries ? { ...limits, accuracy: now.accuracy } : limits
   }
