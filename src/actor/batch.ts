@@ -11,7 +11,7 @@ import type { Mailboxes, PartitionCommand, UpdateMail } from './mailboxes.ts'
 import type { Applied } from './applied.ts'
 import type { Partition } from './partition.ts'
 import type { Submitter } from './port.ts'
-import { errorOf, RATE_LIMITED, Unwritten, type Refusal } from './refusal.ts'
+import { errorOf, RATE_LIMITED, type Refusal } from './refusal.ts'
 
 /**
  * The batch of a host: puts waiting commands into one frame, and keeps the results until that frame is durable. There
@@ -275,7 +275,7 @@ export class Batch {
     // requested, or if trips are told about them.
     const isCheap = partition.zoneHits !== zoneHits && !wantsUser && partition.meetings === 0
     if (!isCheap || this.mails.length % UPDATES_A_LOOK === 0) this.#look(submitter, partition.meetings)
-    if (result instanceof Unready || result instanceof Unwritten) {
+    if (result instanceof Unready) {
       this.#prepare(mail, result)
       return false
     }

@@ -38,7 +38,6 @@ import {
   RATE_LIMITED,
   TOO_MANY_EVENTS,
   TOO_MANY_RECORDS,
-  Unwritten,
   type Refusal,
 } from './refusal.ts'
 import { headUntil, userHead, userJson, userParts, userTail } from './userRecord.ts'
@@ -238,7 +237,7 @@ export class Partition {
       if (row < 0) at = table.allocate(update.receivedAt)
       const left = row < 0 ? undefined : this.#zonesLeft(row, update, view, time, repeats)
       const made = this.#evaluate(at, update, view, time, writer, left, measuring, prepared)
-      if (typeof made === 'symbol' || made instanceof Unready || made instanceof Unwritten) {
+      if (typeof made === 'symbol' || made instanceof Unready) {
         if (row < 0) table.giveBack(at, update.receivedAt)
         return made
       }
@@ -432,8 +431,7 @@ export class Partition {
     const state = before ?? NO_STATE
     const evaluated = evaluate(this.#evaluatorSet.neededFor(state, view.settings), state, situation)
     this.meetings += this.#evaluatorSet.meetings(left)
-    if (evaluated instanceof Barred) return evaluated.isCertain ? COUNTRY_BARRED : COUNTRY_UNKNOWN
-    if (evaluated instanceof Unready) return evaluated
+    if (evaluated instanceof Unready) return refusalOf(evaluated)
     const { state: after, zone, zones, transitions } = evaluated
     this.#transitions = transitions
     const { first } = after.places
@@ -441,15 +439,13 @@ export class Partition {
     if (change === 'first' && !fitsFirst(first)) change = 'more'
     const profile =
       change === 'more'
-        ? profileAfter(before && table.profile(row), update, after, () =>
-            userRecordId(this.salt, update.receivedAt, this.number, row),
-          )
+        ? profileAfter(before && table.profile(row), update, after, before?.id ?? this.#newId(row, update))
         : before!
     const events =
       transitions.length === 0
         ? NO_EVENTS
         : this.events.emit(transitions, profile, update, view, time, prepared)
-    if (events === TOO_MANY_EVENTS || events instanceof Unwritten) return events
+    if (events === TOO_MANY_EVENTS || events instanceof Unready) return events
     if (change === 'more') table.setProfile(row, update.scope, profile)
     else if (change === 'first') table.setFirst(row, first)
     this.#move(row, update, view.settings, time, change === 'nothing')
@@ -465,6 +461,11 @@ export class Partition {
     return events
   }
 
+  /** The `_id` of the user of a new record. */
+  #newId(row: number, { receivedAt }: Update): string {
+    return userRecordId(this.salt, receivedAt, this.number, row)
+  }
+
   /** Writes a row that only says that the device has moved. */
   #write(row: number, update: Update, writer: FrameWriter): void {
     const { table } = this
@@ -478,4 +479,9 @@ export class Partition {
     const { latitude, longitude } = update
     table.setZone(row, latitude, longitude, zoneCosine(latitude), zone, view.revision)
   }
+}
+
+function refusalOf(unready: Unready): Exclude<Refusal, typeof RATE_LIMITED> {
+  if (unready instanceof Barred) return unready.isCertain ? COUNTRY_BARRED : COUNTRY_UNKNOWN
+  return unready
 }

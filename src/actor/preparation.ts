@@ -24,7 +24,7 @@ export interface PreparationParts {
  */
 export async function prepareUpdate(
   mail: UpdateMail,
-  missing: Unready | Unwritten,
+  missing: Unready,
   { registry, measurer }: PreparationParts,
   texts: TextCache<GeofenceProperties>,
 ): Promise<void> {

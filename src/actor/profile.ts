@@ -90,16 +90,19 @@ export function profileWithFirst(before: Profile, first: PlaceStays['first']): P
   }
 }
 
-/** The profile after an update. */
+/**
+ * The profile after an update.
+ * @param id the `_id` of the user
+ */
 export function profileAfter(
   before: Profile | undefined,
   update: Update,
   state: DeviceState,
-  newId: () => string,
+  id: string,
 ): Profile {
   const { visits, approaches } = before ?? NO_STATE
   return {
-    id: before?.id ?? newId(),
+    id,
     deviceId: update.deviceId,
     userId: update.userId ?? before?.userId,
     installId: update.installId ?? before?.installId,

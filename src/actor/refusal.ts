@@ -1,5 +1,5 @@
 import type { GeofenceProperties } from '../model/geofence.ts'
-import type { Unready } from '../rules/unready.ts'
+import { Unready } from '../rules/unready.ts'
 import { countryBarred, countryUnknown } from '../runtime/countryErrors.ts'
 import { ApiError } from '../runtime/errors.ts'
 
@@ -27,11 +27,12 @@ export const FEED_FULL: unique symbol = Symbol('feed full')
  * The update makes so many events that it must wait behind the updates of others. Geofence texts that are missing are
  * written meanwhile. Nothing was changed.
  */
-export class Unwritten {
+export class Unwritten extends Unready {
   /** The geofences whose texts must be written, as they are in the index of the update's scope. */
   readonly geofences: readonly GeofenceProperties[]
 
   constructor(geofences: readonly GeofenceProperties[]) {
+    super()
     this.geofences = geofences
   }
 }
@@ -48,7 +49,7 @@ type Refused =
   | typeof FEED_FULL
 
 /** Why an update was not applied. */
-export type Refusal = Refused | Unready | Unwritten
+export type Refusal = Refused | Unready
 
 /**
  * How many user records a device may have. Each of its updates goes through all of them, and no real device has so
