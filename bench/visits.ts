@@ -15,7 +15,7 @@ import { seededRandom } from '../src/simulation/streets.ts'
 import { samplePlaces } from '../test/kit/sampleRegion.ts'
 import { rounded } from './figures.ts'
 import { progress } from './progress.ts'
-import { BOUNDS, visitsByOrder } from './visits/bounds.ts'
+import { BOUNDS, visitsByBound } from './visits/bounds.ts'
 import { placedCity, type PlacedCity } from './visits/city.ts'
 import { dayIn, driveBy } from './visits/days.ts'
 import { visitsByEngine, visitsByNearest } from './visits/engine.ts'
@@ -118,16 +118,16 @@ function rowsOf(city: PlacedCity, error: number, method: Method): Row[] {
   ]
 }
 
-/** What the order of candidates gives at other locations, for the same days as those of the methods. */
+/** What other ways to decide would give, for the same days as those of the methods. */
 function boundsOf(city: PlacedCity, error: number): Row[] {
   progress(`${error} m, bounds`)
   const random = seededRandom(Number(options.seed) + error)
-  const bounds = Object.entries(BOUNDS).map(([name, locate]) => ({ name, locate, score: new VisitScore() }))
+  const bounds = Object.entries(BOUNDS).map(([name, decide]) => ({ name, decide, score: new VisitScore() }))
   for (let i = 0; i < DAYS; i++) {
     const day = dayIn(city.places, random)
     const reports = reportsOf(day.way, error, random)
-    for (const { locate, score } of bounds) {
-      const found = visitsByOrder(city, reports, day, locate)
+    for (const { decide, score } of bounds) {
+      const found = visitsByBound(city, reports, day, error, decide)
       for (const visit of day.visits) score.add(visit, found)
     }
   }

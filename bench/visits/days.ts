@@ -33,7 +33,7 @@ const LIGHTS_METERS = 600
 const LEAST_WAIT_SECONDS = 10
 const MOST_WAIT_SECONDS = 90
 /** If only the point of a place is known, people are about this far from it: one standard deviation. */
-const POINT_SPREAD_METERS = 6
+export const POINT_SPREAD_METERS = 6
 /** The distance of a street from the edge of a place that is driven past. */
 const STREET_METERS = 10
 const DRIVE_BY_METERS = 500

@@ -15,12 +15,15 @@ const INTERVAL_SECONDS = 30
  * while.
  */
 const DRIFT_SECONDS = 120
+/** The correlation of the errors of two locations in a row. */
+export const REPORT_CORRELATION = Math.exp(-INTERVAL_SECONDS / DRIFT_SECONDS)
 /** The defaults of the SDKs: a device has stopped when it has been within this many metres for this long. */
 const STOP_METERS = 70
 const STOP_SECONDS = 140
 /** The reported accuracy is the radius of 68 % of the errors, times a random error of its own. */
 const ACCURACY_SPREAD = 0.2
-const RADIUS_68 = Math.sqrt(-2 * Math.log(1 - 0.68))
+/** The radius within which 68 % of the errors are, in standard deviations from south to north or from west to east. */
+export const RADIUS_68 = Math.sqrt(-2 * Math.log(1 - 0.68))
 
 /**
  * Simulates the phone on a way.
@@ -28,7 +31,7 @@ const RADIUS_68 = Math.sqrt(-2 * Math.log(1 - 0.68))
  */
 export function reportsOf(way: readonly Point[], error: number, random: () => number): Report[] {
   const gauss = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
-  const kept = Math.exp(-INTERVAL_SECONDS / DRIFT_SECONDS)
+  const kept = REPORT_CORRELATION
   const drift = (value: number) => value * kept + gauss() * Math.sqrt(1 - kept * kept)
   let [east, north] = [gauss(), gauss()]
   const reports: Report[] = []
