@@ -209,6 +209,7 @@ export class Batch {
         backlog.push(mail)
     }
     this.#endCommit(partition)
+    this.#waiting.updates -= taken
     // Setting an array's length to 0 deoptimizes V8's compiled code, and a new array costs almost nothing.
     boxes[index] = taken === box.length ? [] : box.slice(taken)
   }

@@ -39,6 +39,8 @@ export class Mailboxes {
   /** Updates of devices that let others go first. */
   readonly backlog = new Backlog<UpdateMail>()
   readonly afterUpdates: PartitionCommand[] = []
+  /** How many updates are in the {@link boxes}. */
+  updates = 0
 
   constructor(partitions: number) {
     this.boxes = Array.from({ length: partitions }, () => [])
@@ -59,6 +61,7 @@ export class Mailboxes {
     const box = this.boxes[index]!
     if (box.length === 0) this.waiting.push(index)
     box.push(mail)
+    this.updates++
   }
 
   postCommand(command: PartitionCommand): void {
