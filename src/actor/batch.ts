@@ -61,6 +61,8 @@ const EXPENSIVE_MS = 2
 const EXPENSIVE_MEETINGS = 32
 /** The backlog is evaluated for this long in a batch. At least one update is evaluated. */
 const BACKLOG_MS = 4
+/** With fewer updates than this, it is not worth while to load all their rows at once. */
+const FEW = 4
 /** The clock is read once for this many updates within their zones. */
 const UPDATES_A_LOOK = 64
 
@@ -198,6 +200,7 @@ export class Batch {
     const partition = this.#parts.partitions[index]!
     const box = boxes[index]!
     partition.begin(writer, time, this.#parts.registry.revision)
+    if (box.length >= FEW) partition.table.fetch(box)
     let taken = 0
     while (
       taken < box.length &&

@@ -147,6 +147,12 @@ export class DeviceColumns {
     this.#sequences[row] = sequence
   }
 
+  /** The sum of a number of each of the row's cache lines, which has no meaning. */
+  protected anyOf(row: number): number {
+    const at = row << CELLS
+    return this.#cells[at + ZONE_RADIUS]! + this.#cells[at + UPDATED_AT]!
+  }
+
   // The following fields are not durable: recovery leaves them empty, and the next full evaluation fills them.
 
   /** The radius of the zone in metres; 0 if there is no zone. */

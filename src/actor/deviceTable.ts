@@ -55,6 +55,9 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   /** Records that exist. */
   count = 0
 
+  /** A value without a meaning, from {@link fetch}: so the compiler keeps the loads. */
+  fetched = 0
+
   readonly #profiles = new ProfileStore()
   #memory = new DeviceMemory()
   /** Approximate bytes of all records. */
@@ -127,6 +130,20 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     const newest = this.sequence(row)
     // A number below 0 means that an update without a number changed it, and the profile has the number.
     return this.#streams[row] === stream && newest >= 0 && sequence! > newest ? row : -1
+  }
+
+  /**
+   * Loads what updates of these senders read first into the processor's cache. One after the other, each update would wait
+   * for memory two or three times; here the waits overlap, because no load depends on another.
+   */
+  fetch(updates: readonly { readonly update: Pick<Update, 'sender'> }[]): void {
+    const senders = this.#senders
+    let sum = 0
+    for (let i = 0; i < updates.length; i++) {
+      const row = updates[i]!.update.sender?.hint ?? -1
+      if (row >= 0 && row < senders.length) sum += this.anyOf(row) + (senders[row] === undefined ? 1 : 0)
+    }
+    this.fetched = sum
   }
 
   /**
