@@ -122,6 +122,30 @@ t.test('the last events are kept in memory only while somebody follows', async (
   t.equal(reads, 3, 'from the index again')
 })
 
+t.test('of what every follower has read, only a megabyte stays in memory', async (t) => {
+  const memory = new MemoryEvents()
+  const index: EventIndex = Object.create(memory, {
+    read: { value: () => Promise.reject(new Error('index')) },
+  })
+  const feed = new EventFeed(index)
+  const { signal } = new AbortController()
+  const quick = feed.follow('all', 0, 100, signal)
+  const slow = feed.follow('all', 0, 100, signal)
+  const first = [quick.next(), slow.next()]
+  const large = (i: number) => whole(i, { userId: 'x'.repeat(150_000) })
+  for (let i = 0; i < 10; i++) feed.committed({ offset: i + 1, events: [large(i)] })
+  const [, slowPart] = await Promise.all(first)
+  const { offset } = slowPart!.value!
+  for (let read = 0; read < 10;) read = (await quick.next()).value!.offset
+  feed.committed({ offset: 11, events: [large(10)] })
+  t.equal((await feed.read('all', offset, 1)).events.length, 1, 'the slow one has not read it')
+  for (let read = 0; read < 11;) read = (await slow.next()).value!.offset
+  for (let read = 0; read < 11;) read = (await quick.next()).value!.offset
+  feed.committed({ offset: 12, events: [large(11)] })
+  await t.rejects(feed.read('all', 1, 1), { message: 'index' })
+  t.equal((await feed.read('all', 8, 1)).events.length, 1, 'the last ones stay')
+})
+
 t.test('a reader from memory skips deleted events and is not blocked by them', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
   const ended = new AbortController()
