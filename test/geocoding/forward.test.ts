@@ -144,6 +144,30 @@ t.test('between known numbers of its side, otherwise the street, otherwise the c
   t.strictSame(await forward('Calle Desconocida 7'), [])
 })
 
+t.test(
+  'a house that is not known in a country is not in a village with the name of the country',
+  async (t) => {
+    const found = async (query: string) =>
+      (await forward(query)).map(({ confidence, layer, countryCode, stateCode, city }) =>
+        [confidence, layer, stateCode ?? countryCode, city].join(' ').trim(),
+      )
+    for (const [query, expected] of [
+      ['Artigas 101, Argentina', 'fallback country AR'],
+      ['Calle Desconocida 7, Mexico', 'fallback country MX'],
+      ['7 Unknown Street, Peru', 'fallback country PE'],
+      ['7 Unknown Street, Nevada', 'fallback state NV'],
+      // Cities that are larger than most, and those with a larger area around them, are meant.
+      ['Calle Desconocida 7, Granada', 'fallback locality ES Granada'],
+      ['7 Rue Inconnue, Luxembourg', 'fallback locality LU Luxembourg'],
+      ['7 Unknown Street, Quebec', 'fallback locality QC Québec'],
+      ['Calle Desconocida 7, Guadalupe, Costa Rica', 'fallback locality CR Guadalupe'],
+      ['7 Unknown Street, Lebanon, PA', 'fallback locality PA Lebanon'],
+      ['7 Unknown Street, Georgia', 'fallback state GA'],
+    ] as const)
+      t.strictSame(await found(query), [expected], query)
+  },
+)
+
 t.test('streets of one name: joined where they are near, told apart by their city', async (t) => {
   t.strictSame(await labels(forward('General Artigas', { layers: 'street' })), ['Avenida General Artigas'])
   const both = await forward('25 de mayo 50', { layers: 'address' })

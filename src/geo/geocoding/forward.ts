@@ -3,7 +3,7 @@ import { isCoarse, CONFIDENCES, LAYERS } from './port.ts'
 import { namedAreaCandidates } from './areaCandidates.ts'
 import type { CandidateOptions, GeocodeCandidate } from './candidate.ts'
 import { LEAST_TEXT, regionCandidates, worldCandidates } from './candidates.ts'
-import { isApart, namedAreas, type NamedAreas } from './namedAreas.ts'
+import { isApart, isMoreThanNamesake, namedAreas, type NamedAreas } from './namedAreas.ts'
 import { readQuery, type Query } from './query.ts'
 import { rank, type Ranked } from './ranking.ts'
 import { editedWordsOf } from './recall.ts'
@@ -143,9 +143,11 @@ function areaNamed(
   const candidates = new Map(found.map((one) => [`${one.layer} ${one.position.join()}`, one]))
   const isEnough = (): boolean => false
   const options = { countries, language, isEnough, most: MOST_AREAS_LOOKED_AT, leastText: 0 }
-  const [finest] = rank(sources, query, [...candidates.values()], named, options).sort(
-    (a, b) => LAYERS.indexOf(a.candidate.layer) - LAYERS.indexOf(b.candidate.layer) || b.score - a.score,
-  )
+  const [finest] = rank(sources, query, [...candidates.values()], named, options)
+    .filter(({ candidate, around }) => isMoreThanNamesake(named, candidate, around))
+    .sort(
+      (a, b) => LAYERS.indexOf(a.candidate.layer) - LAYERS.indexOf(b.candidate.layer) || b.score - a.score,
+    )
   return finest && asFallback(finest, addressOf(finest, now))
 }
 

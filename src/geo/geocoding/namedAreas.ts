@@ -1,6 +1,7 @@
 /** The country, state, postal code and city that a query names. Results elsewhere cannot be meant. */
 import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
+import { areaImportance } from '../records/importance.ts'
 import { countriesNamed } from '../world/countries.ts'
 import type { World } from '../world/port.ts'
 import type { GeocodeCandidate } from './candidate.ts'
@@ -10,6 +11,10 @@ import { MATCHED } from './textScore.ts'
 
 /** An address that is further away from a city than this is not in it. */
 const CITY_METERS = 25_000
+/** A city with the name of a country or state, with no larger area named around it, is only meant if it is this large. */
+const LEAST_NAMESAKE = areaImportance('locality', 30_000)
+/** The same if it is not in that country or state. */
+const LEAST_NAMESAKE_ELSEWHERE = areaImportance('locality', 100_000)
 /** No name of a country has more words than this. */
 const MOST_NAME_WORDS = 6
 
@@ -106,10 +111,7 @@ export function isWhereNamed(
   const isOwn = (words: readonly number[]): boolean =>
     words.every((index) => candidate.fits[index]! >= MATCHED)
   for (const { words, countries, states } of named.regions) {
-    if (isOwn(words)) continue
-    const isInCountry = around.country !== undefined && countries.has(around.country.code)
-    const isInState = around.stateCode !== undefined && states.has(around.stateCode)
-    if (!isInCountry && !isInState) return false
+    if (!isOwn(words) && !isInRegion({ countries, states }, around)) return false
   }
   const { area, layer } = candidate
   if (area !== undefined) return true
@@ -125,4 +127,28 @@ export function isWhereNamed(
       words.every((index) => fits[index]! >= MATCHED) ||
       pointDistance(position[1], position[0], candidate.position[1], candidate.position[0]) <= CITY_METERS,
   )
+}
+
+function isInRegion(
+  { countries, states }: Pick<NamedRegion, 'countries' | 'states'>,
+  { country, stateCode }: Surroundings,
+): boolean {
+  if (country !== undefined && countries.has(country.code)) return true
+  return stateCode !== undefined && states.has(stateCode)
+}
+
+/**
+ * Whether an area that a query names can be meant in place of a country or state with the same name: `Argentina` is no
+ * village in Colombia, but `Luxembourg` is the city, and so is `Lebanon` before `PA`.
+ */
+export function isMoreThanNamesake(
+  { regions }: NamedAreas,
+  { area, fits, importance }: GeocodeCandidate,
+  around: Surroundings,
+): boolean {
+  if (area === undefined || area.layer === 'country' || area.layer === 'postalCode') return true
+  const words = indexesMatched(fits)
+  const namesake = regions.find((region) => words.every((index) => region.words.includes(index)))
+  if (namesake === undefined || regions.some((region) => region !== namesake)) return true
+  return importance >= (isInRegion(namesake, around) ? LEAST_NAMESAKE : LEAST_NAMESAKE_ELSEWHERE)
 }
