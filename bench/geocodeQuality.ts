@@ -13,7 +13,7 @@ import { writeSampleCity } from '../src/geo/extract/sampleCity.ts'
 import { buildWorld } from '../src/geo/world/worldBuilder.ts'
 import { measureAreas } from './load/areaQuality.ts'
 import { buildPlacesOf } from './load/placesOf.ts'
-import { measureQuality, type QualityRow } from './load/geocodingQuality.ts'
+import { allPlacedRows, measureQuality, type QualityRow } from './load/geocodingQuality.ts'
 import type { Manner } from './load/addressQuestions.ts'
 import { done, progress } from './progress.ts'
 
@@ -47,14 +47,18 @@ try {
   }
   const world = buildWorld(join(folder, 'world'))
   const rows: QualityRow[] = []
+  const placed: number[] = []
+  const onPlaced = (meters: readonly number[]): void => void placed.push(...meters)
   for (const [name, extract, manner] of regions) {
     progress(`building ${name}`)
     const places = join(folder, name)
     const bounds = await buildPlacesOf(extract, places)
     progress(`asking ${name}`)
     const random = seededRandom(Number(options.seed))
-    rows.push(...measureQuality({ name, file: placesIn(places), bounds, world, manner, count, random }))
+    const file = placesIn(places)
+    rows.push(...measureQuality({ name, file, bounds, world, manner, count, random, onPlaced }))
   }
+  rows.push(...allPlacedRows(placed))
   if (options.shapes !== undefined) {
     progress('asking for countries and states')
     const random = seededRandom(Number(options.seed))

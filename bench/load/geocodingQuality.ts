@@ -60,8 +60,10 @@ export function measureQuality(job: {
   readonly manner: Manner
   readonly count: number
   readonly random: () => number
+  /** Told how far from the truth each house that was left out is placed, in metres. */
+  readonly onPlaced?: (meters: readonly number[]) => void
 }): QualityRow[] {
-  const { name, file, bounds, manner, count, random } = job
+  const { name, file, bounds, manner, count, random, onPlaced } = job
   const records = new PlaceDatabase(file)
   const world = new WorldDatabase(job.world)
   const sources = new SearchSources([{ records, bounds }], world)
@@ -104,11 +106,10 @@ export function measureQuality(job: {
   const courses = new StreetCourses(file)
   const errors = leftOut(records, courses, drawn)
   courses.close()
-  const isNear = (meters: number): boolean => meters <= INTERPOLATED_METERS
   const [placed, best] = [errors.map(({ meters }) => meters), errors.map(({ atBest }) => atBest)]
   const alongStreet = errors.map(({ atStreet }) => atStreet)
-  const count20 = placed.filter(isNear).length
-  rows.push(row('between its neighbours, 20 m', errors.length, count20, LEAST_INTERPOLATED))
+  onPlaced?.(placed)
+  rows.push(nearRow(name, placed))
   rows.push(row('the best place between them, 20 m', errors.length, best.filter(isNear).length, undefined))
   rows.push(
     row('the best place along the street, 20 m', errors.length, alongStreet.filter(isNear).length, undefined),
@@ -117,19 +118,37 @@ export function measureQuality(job: {
     ['between its neighbours, median in metres', placed],
     ['the best place between them, median in metres', best],
     ['the best place along the street, median in metres', alongStreet],
-  ] as const) {
-    const median = meters.length === 0 ? 0 : quantile(Float64Array.from(meters).sort(), 0.5)
-    rows.push({
-      region: name,
-      question,
-      asked: meters.length,
-      percent: rounded(median, 1),
-      least: undefined,
-    })
-  }
+  ] as const)
+    rows.push(medianRow(name, question, meters))
   records.close()
   world.close()
   return rows
+}
+
+/** How near the houses of all regions together are placed. */
+export function allPlacedRows(meters: readonly number[]): QualityRow[] {
+  const region = 'all together'
+  return [nearRow(region, meters), medianRow(region, 'between its neighbours, median in metres', meters)]
+}
+
+function isNear(meters: number): boolean {
+  return meters <= INTERPOLATED_METERS
+}
+
+function nearRow(region: string, meters: readonly number[]): QualityRow {
+  const near = meters.filter(isNear).length
+  return {
+    region,
+    question: 'between its neighbours, 20 m',
+    asked: meters.length,
+    percent: rounded((100 * near) / Math.max(1, meters.length), 2),
+    least: LEAST_INTERPOLATED,
+  }
+}
+
+function medianRow(region: string, question: string, meters: readonly number[]): QualityRow {
+  const median = meters.length === 0 ? 0 : quantile(Float64Array.from(meters).sort(), 0.5)
+  return { region, question, asked: meters.length, percent: rounded(median, 1), least: undefined }
 }
 
 function positionOf({ latitude, longitude }: { latitude: number; longitude: number }): Position {
