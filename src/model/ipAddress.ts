@@ -17,8 +17,10 @@ export function parseIpAddress(text: string): IpAddress | undefined {
 /** Does the same as {@link parseIpAddress}, but IPv4 mapped into IPv6 stays IPv6. */
 export function parseUnmapped(text: string): IpAddress | undefined {
   if (text.length > MOST_CHARACTERS) return undefined
-  if (!text.includes(':'))
-    return ipaddr.IPv4.isValidFourPartDecimal(text) ? ipaddr.IPv4.parse(text) : undefined
+  if (!text.includes(':')) {
+    const octets = octetsOf(text)
+    return octets && new ipaddr.IPv4(octets)
+  }
   const six = withoutDots(text)
   return six !== undefined && !six.includes('%') && ipaddr.IPv6.isValid(six)
     ? ipaddr.IPv6.parse(six)
@@ -38,7 +40,34 @@ function withoutDots(text: string): string | undefined {
   const start = text.lastIndexOf(':') + 1
   const last = text.slice(start)
   if (!last.includes('.')) return text
-  if (!ipaddr.IPv4.isValidFourPartDecimal(last)) return undefined
-  const [a, b, c, d] = ipaddr.IPv4.parse(last).octets as [number, number, number, number]
+  const octets = octetsOf(last)
+  if (octets === undefined) return undefined
+  const [a, b, c, d] = octets as [number, number, number, number]
   return `${text.slice(0, start)}${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
+}
+
+const ZERO = 0x30
+const DOT = 0x2e
+
+/**
+ * The four decimal parts of an IPv4 address, none of which begins with a needless zero. `ipaddr.js` does the same with
+ * several expressions, which take ten times as long.
+ */
+function octetsOf(text: string): number[] | undefined {
+  const octets: number[] = []
+  let value = -1
+  for (let at = 0; at <= text.length; at++) {
+    const code = at === text.length ? DOT : text.charCodeAt(at)
+    if (code === DOT) {
+      if (value < 0) return undefined
+      octets.push(value)
+      value = -1
+      continue
+    }
+    const digit = code - ZERO
+    if (digit < 0 || digit > 9 || value === 0) return undefined
+    value = value < 0 ? digit : value * 10 + digit
+    if (value > 255) return undefined
+  }
+  return octets.length === 4 ? octets : undefined
 }

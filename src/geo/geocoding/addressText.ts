@@ -20,8 +20,12 @@ export interface AddressParts {
 /** The countries whose addresses are one line with the code of the state. */
 const ONE_LINE: ReadonlySet<string> = new Set(['US', 'CA'])
 
+/** What a label does not have: characters of HTML and regular expressions, and spaces at its ends or in a row. */
+const UNLABELLED = /[()[\]{}*+?\\|^$<>]| {2}|^\s|\s$/
+
 /** The text without the characters that a client's HTML and regular expressions would take for syntax. */
 export function labelText(text: string): string {
+  if (!UNLABELLED.test(text)) return text
   return text
     .replaceAll(/[()[\]{}*+?\\|^$<>]/g, ' ')
     .replaceAll(/ +/g, ' ')
@@ -75,13 +79,16 @@ export function addressLine(label: string | undefined, parts: AddressParts): str
   const { borough, city, state, stateCode, postalCode, country, countryCode, countryCode3 } = parts
   if (countryCode !== undefined && ONE_LINE.has(countryCode)) {
     const area = [stateCode ?? state, postalCode, countryCode3].filter((part) => part !== undefined).join(' ')
-    const line = [label, borough === city ? undefined : borough, city, area]
-    return labelText([...new Set(line.filter((part) => part !== undefined && part !== ''))].join(', '))
+    return joined(label, [borough === city ? undefined : borough, city, area])
   }
-  const lines = cityLines({ city, state, postcode: postalCode, country, countryCode })
-  return labelText(
-    [...new Set([label, ...lines])].filter((part) => part !== undefined && part !== '').join(', '),
-  )
+  return joined(label, cityLines({ city, state, postcode: postalCode, country, countryCode }))
+}
+
+/** The parts in one line, each once, without those that are absent or empty. */
+function joined(label: string | undefined, lines: readonly (string | undefined)[]): string {
+  const parts = label === undefined || label === '' ? [] : [label]
+  for (const line of lines) if (line !== undefined && line !== '' && !parts.includes(line)) parts.push(line)
+  return labelText(parts.join(', '))
 }
 
 /**
@@ -91,11 +98,21 @@ export function addressLine(label: string | undefined, parts: AddressParts): str
 const KEPT_LINES = 10_000
 const cities = new LRUCache<string, readonly string[]>({ max: KEPT_LINES })
 
-function cityLines(parts: Readonly<Record<string, string | undefined>>): readonly string[] {
-  const key = JSON.stringify(parts)
+interface CityParts {
+  readonly city: string | undefined
+  readonly state: string | undefined
+  readonly postcode: string | undefined
+  readonly country: string | undefined
+  readonly countryCode: string | undefined
+}
+
+function cityLines(parts: CityParts): readonly string[] {
+  const { city, state, postcode, country, countryCode } = parts
+  // No name has a line feed.
+  const key = [city, state, postcode, country, countryCode].join('\n')
   let lines = cities.get(key)
   if (lines === undefined) {
-    lines = formatter.format(present(parts), { output: 'array' })
+    lines = formatter.format(present({ ...parts }), { output: 'array' })
     cities.set(key, lines)
   }
   return lines

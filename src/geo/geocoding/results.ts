@@ -123,12 +123,15 @@ function partsOf(around: Surroundings): AddressParts {
 
 function pointOf(position: Position): Pick<Address, 'latitude' | 'longitude' | 'geometry'> {
   // Coordinates are rounded to a centimetre, like those of OpenStreetMap.
-  const [longitude, latitude] = position.map((degrees) => Math.round(degrees * 1e7) / 1e7) as [number, number]
+  const longitude = Math.round(position[0] * 1e7) / 1e7
+  const latitude = Math.round(position[1] * 1e7) / 1e7
   return { latitude, longitude, geometry: { type: 'Point', coordinates: [longitude, latitude] } }
 }
 
 function present<Fields extends object>(
   fields: Fields,
 ): { [K in keyof Fields]?: Exclude<Fields[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
+  const kept: Record<string, unknown> = {}
+  for (const name in fields) if (fields[name] !== undefined) kept[name] = fields[name]
+  return kept as never
 }

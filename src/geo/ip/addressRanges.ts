@@ -1,4 +1,5 @@
 /** Sets of IP addresses as sorted ranges, which threads can pass on without a copy. The code is pure. */
+import ipaddr from 'ipaddr.js'
 import type { IpAddress } from '../../model/ipAddress.ts'
 
 /** Ranges that neither overlap nor touch, ascending. Both ends are included. */
@@ -88,15 +89,29 @@ export class RangesBuilder {
 
 /** Whether an address is in the ranges. The time grows with the logarithm of their number. */
 export function isInRanges({ four, six }: AddressRanges, address: IpAddress): boolean {
-  if (address.kind() === 'ipv4') {
-    const number = Number(numberOf(address))
+  if (address instanceof ipaddr.IPv4) {
+    if (four.length === 0) return false
+    const [a, b, c, d] = address.octets as [number, number, number, number]
+    const number = ((a * 256 + b) * 256 + c) * 256 + d
     const after = countUpTo(four.length / 2, (i) => four[2 * i]! <= number)
     return after > 0 && number <= four[2 * after - 1]!
   }
-  const number = numberOf(address)
-  const at = (i: number): bigint => (six[i]! << HALF) | six[i + 1]!
-  const after = countUpTo(six.length / 4, (i) => at(4 * i) <= number)
-  return after > 0 && number <= at(4 * after - 2)
+  if (six.length === 0) return false
+  const [upper, lower] = halvesOf(address)
+  const after = countUpTo(six.length / 4, (i) => {
+    const first = six[4 * i]!
+    return first < upper || (first === upper && six[4 * i + 1]! <= lower)
+  })
+  if (after === 0) return false
+  const last = six[4 * after - 2]!
+  return upper < last || (upper === last && lower <= six[4 * after - 1]!)
+}
+
+/** The upper and lower halves of an IPv6 address. */
+function halvesOf({ parts }: ipaddr.IPv6): [upper: bigint, lower: bigint] {
+  const [a, b, c, d, e, f, g, h] = parts as [number, number, number, number, number, number, number, number]
+  const half = (upper: number, lower: number): bigint => (BigInt(upper) << 32n) | BigInt(lower)
+  return [half(a * 0x1_0000 + b, c * 0x1_0000 + d), half(e * 0x1_0000 + f, g * 0x1_0000 + h)]
 }
 
 /** How many of the first items fulfil the condition. After the first one that does not, none does. */

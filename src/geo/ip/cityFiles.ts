@@ -53,7 +53,7 @@ export class CityFiles implements IpPlaces, Service {
   async placeOf(address: IpAddress, language: Language): Promise<IpPlaceFound | undefined> {
     const file = address.kind() === 'ipv4' ? this.#four : this.#six
     try {
-      return (await file.get()).placeOf(address, language)
+      return (file.known ?? (await file.get())).placeOf(address, language)
     } catch (error) {
       if (error instanceof ApiError) throw error
       this.#logger.warn(failureFields(error), 'the cities of IP addresses cannot be read')

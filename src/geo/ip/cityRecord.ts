@@ -85,9 +85,8 @@ function positionOf(at: { readonly latitude?: number; readonly longitude?: numbe
   const { latitude, longitude } = at
   if (latitude === undefined || longitude === undefined) return undefined
   if (!(Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180)) return undefined
-  return [longitude, latitude].map(
-    (degrees) => Math.round(degrees * PARTS_OF_A_DEGREE) / PARTS_OF_A_DEGREE,
-  ) as unknown as Position
+  const rounded = (degrees: number): number => Math.round(degrees * PARTS_OF_A_DEGREE) / PARTS_OF_A_DEGREE
+  return [rounded(longitude), rounded(latitude)]
 }
 
 /**

@@ -35,15 +35,20 @@ export class FreshFiles<Contents> {
 
   /** The contents. Rejects with the error of reading if there are no former ones. */
   get(): Promise<Contents> {
-    if (this.#contents === undefined) {
-      this.#first ??= this.#readFirst().finally(() => (this.#first = undefined))
-      return this.#first
-    }
+    const { known } = this
+    if (known !== undefined) return Promise.resolve(known)
+    this.#first ??= this.#readFirst().finally(() => (this.#first = undefined))
+    return this.#first
+  }
+
+  /** The contents if they have been read before, which spares waiting for a promise; otherwise undefined. */
+  get known(): Contents | undefined {
+    if (this.#contents === undefined) return undefined
     if (!this.#isLooking && this.#clock.now() - this.#lookedAt >= LOOK_MS) {
       this.#isLooking = true
       void this.#look().finally(() => (this.#isLooking = false))
     }
-    return Promise.resolve(this.#contents)
+    return this.#contents
   }
 
   async #readFirst(): Promise<Contents> {

@@ -4,8 +4,8 @@ import { Unfetched, Unknown, type IpHere } from '../../rules/atlas.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { ApiError, failureFields } from '../../runtime/errors.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { isPublic } from './ipGeocoder.ts'
 import type { IpPlaces, Proxies } from './port.ts'
+import { isPublic } from './publicAddress.ts'
 
 /** How many addresses are kept, at some hundred bytes each. */
 const MOST_ADDRESSES = 50_000

@@ -1,5 +1,5 @@
 import { OSM_CREDIT } from '../../model/credits.ts'
-import { ipText, parseIpAddress, type IpAddress } from '../../model/ipAddress.ts'
+import { ipText, parseIpAddress } from '../../model/ipAddress.ts'
 import type { Position } from '../../model/geofence.ts'
 import { addressLine } from '../geocoding/addressText.ts'
 import type { Address } from '../geocoding/port.ts'
@@ -8,6 +8,7 @@ import type { Surroundings } from '../geocoding/surroundings.ts'
 import type { Language } from '../records/names.ts'
 import { countryName, countryOf } from '../world/countries.ts'
 import type { IpPlace, IpPlaces, Proxies } from './port.ts'
+import { isPublic } from './publicAddress.ts'
 
 /** What is known of an IP address. */
 export interface IpAnswer {
@@ -18,6 +19,9 @@ export interface IpAnswer {
   /** The credit for the data; absent if no data were used. */
   readonly attribution?: string
 }
+
+/** No area around the place is known. */
+const NO_AREAS: Surroundings['areas'] = new Map()
 
 /** Answers where IP addresses are used. */
 export class IpGeocoder {
@@ -60,11 +64,6 @@ export class IpGeocoder {
   }
 }
 
-/** Whether it is an address of the internet, and not one of a private network, of one machine, or a reserved one. */
-export function isPublic(address: IpAddress): boolean {
-  return address.range() === 'unicast'
-}
-
 function addressOf(place: IpPlace, language: Language, now: number): Address {
   const { position, countryCode, state, stateCode, city, postalCode } = place
   const country = countryOf(countryCode)
@@ -78,7 +77,7 @@ function addressOf(place: IpPlace, language: Language, now: number): Address {
     borough: undefined,
     neighborhood: undefined,
     postalCode,
-    areas: new Map(),
+    areas: NO_AREAS,
   }
   const layer = city !== undefined ? 'locality' : state !== undefined ? 'state' : 'country'
   const address = areaAddress(layer, here, position, now)!

@@ -58,9 +58,9 @@ export class ProxyLists implements Proxies, Service {
 
   async isProxy(address: IpAddress): Promise<boolean> {
     try {
-      if (isInRanges(await this.#allowed.get(), address)) return false
-      if (isInRanges(await this.#listed.get(), address)) return true
-      return isInRanges(await this.#hosting.get(), address)
+      if (isInRanges(this.#allowed.known ?? (await this.#allowed.get()), address)) return false
+      if (isInRanges(this.#listed.known ?? (await this.#listed.get()), address)) return true
+      return isInRanges(this.#hosting.known ?? (await this.#hosting.get()), address)
     } catch (error) {
       if (error instanceof ApiError) throw error
       this.#logger.warn(failureFields(error), 'the lists of proxies cannot be read')

@@ -16,6 +16,8 @@ export interface Country {
 /** Territories whose full names say to which country they belong. Answers use their short names. */
 const SHORT: ReadonlySet<string> = new Set(['HK', 'MO'])
 const countries = new Map<string, Country>()
+/** Whether a pair of capitals is the code of a country. There are 676 pairs. */
+const areCountries = new Map<string, boolean>()
 const displayNames = new Map<string, Intl.DisplayNames>()
 /** The names by country and language, so there are at most as many as pairs of them. */
 const countryNames = new Map<string, string>()
@@ -52,7 +54,12 @@ export function countryOf(code: string): Country {
  * @param code in capitals
  */
 export function isCountry(code: string): boolean {
-  return /^[A-Z]{2}$/.test(code) && iso1A2Code(code) === code
+  const known = areCountries.get(code)
+  if (known !== undefined) return known
+  if (!/^[A-Z]{2}$/.test(code)) return false
+  const is = iso1A2Code(code) === code
+  areCountries.set(code, is)
+  return is
 }
 
 /**
