@@ -95,7 +95,7 @@ try {
     ...searches,
     ...lookups,
   ]
-  const { rows: tracking } = await measureTracking('geocode', {
+  const tracking = await measureTracking('geocode', {
     ...beside,
     name: 'searches',
     draw: drawSearch(file),
@@ -103,10 +103,9 @@ try {
     rate: Number(options.rate),
     prepare: (data) => fs.cpSync(join(folder, 'world'), join(data, 'world'), { recursive: true }),
   })
-  const [alone, besideSearches] = tracking
-  const updateRatio = rounded(besideSearches.updateMicros! / alone.updateMicros!, 3)
-  const updateLaterMs = rounded(besideSearches.updateP99Ms! - alone.updateP99Ms!, 2)
-  const rows = [...answers, ...tracking]
+  const { alone, beside: besideSearches, limit, requestsAlone } = tracking
+  const { times: updateRatio = NaN, laterMs: updateLaterMs = NaN } = besideSearches
+  const rows = [...answers, alone, besideSearches, limit, requestsAlone]
   done('')
   console.log(
     `${thousands(addresses)} addresses: ${imported.microsPerAddress} µs of CPU and ${imported.bytesPerAddress} bytes for each`,
@@ -137,7 +136,16 @@ try {
     process.exitCode = 1
   }
   console.log(
-    JSON.stringify({ bench: 'geocode', smoke: options.smoke, ...imported, updateRatio, updateLaterMs, rows }),
+    JSON.stringify({
+      bench: 'geocode',
+      smoke: options.smoke,
+      ...imported,
+      updateRatio,
+      limitRatio: limit.times,
+      updateLaterMs,
+      limitLaterMs: limit.laterMs,
+      rows,
+    }),
   )
 } finally {
   rmSync(folder, { recursive: true })

@@ -18,6 +18,11 @@ export interface ServerProcess {
   readonly pid: number
   /** CPU time of all its threads so far, seconds. */
   cpuSeconds(): number
+  /**
+   * The same without threads of a lower priority, which search, draw maps and the like. Where threads have no priority of
+   * their own, that of all.
+   */
+  foregroundSeconds(): number
   /** Resident memory now. */
   rssBytes(): number
   /** The last lines that it wrote. */
@@ -268,6 +273,7 @@ function serverProcess(
     port,
     pid: child.pid!,
     cpuSeconds: () => processCpuSeconds(child.pid!),
+    foregroundSeconds: () => processCpuSeconds(child.pid!, isForeground),
     rssBytes: () => processRssBytes(child.pid!),
     output,
     stop() {
@@ -285,14 +291,20 @@ function tail(log: string): string {
   return readFileSync(log, 'utf8').split('\n').slice(-15).join('\n')
 }
 
+/** Which field of /proc/<pid>/task/<thread>/stat is the priority, counted after the name in brackets. */
+const NICE_FIELD = 16
 /** Clock ticks per second of /proc/<pid>/stat; 100 on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100
 
-/** CPU time of all threads, exact to the microsecond if the kernel counts that precisely, otherwise to its ticks. */
-function processCpuSeconds(pid: number): number {
+/**
+ * CPU time of all threads, exact to the microsecond if the kernel counts that precisely, otherwise to its ticks.
+ * @param isCounted whether to count a thread, by its folder
+ */
+function processCpuSeconds(pid: number, isCounted: (thread: string) => boolean = () => true): number {
   if (existsSync('/proc/self/schedstat')) {
     let nanoseconds = 0
     for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      if (!isCounted(`/proc/${pid}/task/${thread}`)) continue
       const schedule = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8')
       nanoseconds += Number(schedule.slice(0, schedule.indexOf(' ')))
     }
@@ -305,6 +317,12 @@ function processCpuSeconds(pid: number): number {
   }
   const time = execFileSync('ps', ['-o', 'time=', '-p', String(pid)], { encoding: 'utf8' }).trim()
   return time.split(':').reduce((seconds, part) => seconds * 60 + Number(part), 0)
+}
+
+/** Whether a thread has the usual priority, or a higher one. */
+function isForeground(thread: string): boolean {
+  const stat = readFileSync(`${thread}/stat`, 'utf8')
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[NICE_FIELD]) <= 0
 }
 
 function processRssBytes(pid: number): number {

@@ -1,6 +1,9 @@
 /**
  * A server that takes updates at a constant rate: alone, beside other requests that it is asked without a pause, and those
- * alone. The cost of such a request by itself is subtracted from that of updates.
+ * alone. And, as the limit of what can be reached on a machine, beside the same requests if another server answers them.
+ *
+ * What an update costs is the CPU of the server without its threads of a lower priority, in which the requests are
+ * answered, and without what such a request costs the other threads by itself.
  */
 import { seededRandom } from '../../src/simulation/streets.ts'
 import { addSample } from '../../test/kit/sampleRegion.ts'
@@ -43,60 +46,96 @@ interface Window {
 export interface TrackedRow {
   readonly case: string
   readonly updateMicros: number | undefined
+  /** Times what an update costs alone; the median of the rounds, each with its own window alone. */
+  readonly times: number | undefined
   readonly updateP99Ms: number | undefined
+  /** How much more that is than alone; the median of the rounds. */
+  readonly laterMs: number | undefined
   readonly besidePerSecond: number
   readonly loopP99Ms: number
 }
 
-/** @returns three rows: updates alone, updates beside the requests, the requests alone */
-export async function measureTracking(
-  name: string,
-  load: TrackedLoad,
-): Promise<{ requestMicros: number; rows: [TrackedRow, TrackedRow, TrackedRow] }> {
+/** What was measured. */
+export interface Tracking {
+  /** What a request costs the threads of the usual priority. */
+  readonly requestMicros: number
+  readonly alone: TrackedRow
+  readonly beside: TrackedRow
+  /** Beside the same requests, if another server answers them: what the machine itself does to updates. */
+  readonly limit: TrackedRow
+  readonly requestsAlone: TrackedRow
+}
+
+export async function measureTracking(name: string, load: TrackedLoad): Promise<Tracking> {
   const folder = benchFolder(name)
   const generator = await loadGenerator()
   seedGeofences(folder, drawGeofences(load.geofences, load.seed), () => {})
-  await addSample(`${folder}/data`)
-  load.prepare?.(`${folder}/data`)
   const workload = writeWorkload({
     ...load,
     folder,
     publishableKey: BENCH_KEYS.testPublishable,
     onProgress: progress,
   })
-  // As in production: with all its processes, on all processors.
-  const server = await startRingfence(folder, { unpinned: true })
+  const server = await startServer(folder, load)
+  const other = await startServer(benchFolder(`${name}-other`), load)
   const tracked = new TrackedServer(server, generator, workload, load)
   await tracked.send(0, load.devices)
-  await tracked.window({ updates: false, requests: true })
+  await tracked.window({ updates: false, asked: server })
+  await tracked.window({ updates: false, asked: other })
   const alone: Window[] = []
   const beside: Window[] = []
+  const limit: Window[] = []
   const requestsAlone: Window[] = []
   for (let i = 1; i <= load.windows; i++) {
     progress(`tracking beside ${load.name}: ${i} of ${load.windows}`)
-    alone.push(await tracked.window({ updates: true, requests: false }))
-    beside.push(await tracked.window({ updates: true, requests: true }))
-    requestsAlone.push(await tracked.window({ updates: false, requests: true }))
+    alone.push(await tracked.window({ updates: true, asked: undefined }))
+    beside.push(await tracked.window({ updates: true, asked: server }))
+    limit.push(await tracked.window({ updates: true, asked: other }))
+    requestsAlone.push(await tracked.window({ updates: false, asked: server }))
   }
-  await server.stop()
+  await Promise.all([server.stop(), other.stop()])
   const requestSeconds = median(requestsAlone.map(({ cpuSeconds, requests }) => cpuSeconds / requests))
-  const micros = ({ cpuSeconds, updates, requests }: Window) =>
-    ((cpuSeconds - requests * requestSeconds) / updates) * 1e6
-  const row = (title: string, windows: readonly Window[]): TrackedRow => ({
-    case: title,
-    updateMicros: windows[0]!.updates === 0 ? undefined : rounded(median(windows.map(micros)), 1),
-    updateP99Ms: windows[0]!.updates === 0 ? undefined : rounded(median(windows.map((w) => w.p99Ms)), 2),
-    besidePerSecond: rounded(median(windows.map((w) => w.requests)) / load.seconds, 1),
-    loopP99Ms: rounded(median(windows.map((w) => w.loopP99Ms)), 2),
-  })
+  const row = (title: string, windows: readonly Window[], ownRequestSeconds = 0): TrackedRow => {
+    const micros = ({ cpuSeconds, updates, requests }: Window): number =>
+      ((cpuSeconds - requests * ownRequestSeconds) / updates) * 1e6
+    const isTracking = windows[0]!.updates > 0
+    const isBeside = isTracking && windows !== alone
+    const compared = (value: (window: Window, alone: Window) => number): number =>
+      median(windows.map((window, round) => value(window, alone[round]!)))
+    return {
+      case: title,
+      updateMicros: isTracking ? rounded(median(windows.map(micros)), 1) : undefined,
+      times: isBeside
+        ? rounded(
+            compared((one, base) => micros(one) / micros(base)),
+            3,
+          )
+        : undefined,
+      updateP99Ms: isTracking ? rounded(median(windows.map(({ p99Ms }) => p99Ms)), 2) : undefined,
+      laterMs: isBeside
+        ? rounded(
+            compared((one, base) => one.p99Ms - base.p99Ms),
+            2,
+          )
+        : undefined,
+      besidePerSecond: rounded(median(windows.map(({ requests }) => requests)) / load.seconds, 1),
+      loopP99Ms: rounded(median(windows.map(({ loopP99Ms }) => loopP99Ms)), 2),
+    }
+  }
   return {
     requestMicros: Math.round(requestSeconds * 1e6),
-    rows: [
-      row('updates alone', alone),
-      row(`updates beside ${load.name}`, beside),
-      row(`${load.name} alone`, requestsAlone),
-    ],
+    alone: row('updates alone', alone),
+    beside: row(`updates beside ${load.name}`, beside, requestSeconds),
+    limit: row(`limit: updates beside ${load.name} of another server`, limit),
+    requestsAlone: row(`${load.name} alone`, requestsAlone),
   }
+}
+
+/** As in production: with all its processes, on all processors. */
+async function startServer(folder: string, load: TrackedLoad): Promise<ServerProcess> {
+  await addSample(`${folder}/data`)
+  load.prepare?.(`${folder}/data`)
+  return startRingfence(folder, { unpinned: true })
 }
 
 class TrackedServer {
@@ -132,16 +171,23 @@ class TrackedServer {
     return result
   }
 
-  async window(loads: { readonly updates: boolean; readonly requests: boolean }): Promise<Window> {
+  /**
+   * @param loads.asked the server that answers the requests; undefined if there are none
+   */
+  async window(loads: {
+    readonly updates: boolean
+    readonly asked: ServerProcess | undefined
+  }): Promise<Window> {
     const { rate, seconds } = this.#load
+    const { asked: other } = loads
     await this.#loopP99Ms()
-    const before = this.#server.cpuSeconds()
+    const before = this.#server.foregroundSeconds()
     const ended = AbortSignal.timeout(seconds * 1000)
-    const clients = loads.requests ? Array.from({ length: CLIENTS }, () => this.#ask(ended)) : []
+    const clients = other === undefined ? [] : Array.from({ length: CLIENTS }, () => this.#ask(other, ended))
     const sent = loads.updates ? await this.send(rate, rate * seconds) : undefined
     const asked = await Promise.all(clients)
     return {
-      cpuSeconds: this.#server.cpuSeconds() - before,
+      cpuSeconds: this.#server.foregroundSeconds() - before,
       updates: sent?.ok ?? 0,
       requests: asked.reduce((sum, count) => sum + count, 0),
       loopP99Ms: await this.#loopP99Ms(),
@@ -149,11 +195,11 @@ class TrackedServer {
     }
   }
 
-  async #ask(ended: AbortSignal): Promise<number> {
+  async #ask({ port }: ServerProcess, ended: AbortSignal): Promise<number> {
     let count = 0
     while (!ended.aborted) {
       const path = this.#load.draw(this.#random)
-      const answer = await fetch(`http://127.0.0.1:${this.#server.port}${path}`, {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
         headers: { authorization: BENCH_KEYS.testPublishable },
       })
       const text = await answer.text()
