@@ -159,7 +159,7 @@ t.test(
       // Cities that are larger than most, and those with a larger area around them, are meant.
       ['Calle Desconocida 7, Granada', 'fallback locality ES Granada'],
       ['7 Rue Inconnue, Luxembourg', 'fallback locality LU Luxembourg'],
-      ['7 Unknown Street, Quebec', 'fallback locality QC Québec'],
+      ['7 Unknown Street, Quebec', 'fallback locality CA Québec'],
       ['Calle Desconocida 7, Guadalupe, Costa Rica', 'fallback locality CR Guadalupe'],
       ['7 Unknown Street, Lebanon, PA', 'fallback locality PA Lebanon'],
       ['7 Unknown Street, Georgia', 'fallback state GA'],
