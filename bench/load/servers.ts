@@ -18,11 +18,6 @@ export interface ServerProcess {
   readonly pid: number
   /** CPU time of all its threads so far, seconds. */
   cpuSeconds(): number
-  /**
-   * The same without threads of a lower priority, which search, draw maps and the like. Where threads have no priority of
-   * their own, that of all.
-   */
-  foregroundSeconds(): number
   /** Resident memory now. */
   rssBytes(): number
   /** The last lines that it wrote. */
@@ -273,7 +268,6 @@ function serverProcess(
     port,
     pid: child.pid!,
     cpuSeconds: () => processCpuSeconds(child.pid!),
-    foregroundSeconds: () => processCpuSeconds(child.pid!, isForeground),
     rssBytes: () => processRssBytes(child.pid!),
     output,
     stop() {
@@ -317,6 +311,14 @@ function processCpuSeconds(pid: number, isCounted: (thread: string) => boolean =
   }
   const time = execFileSync('ps', ['-o', 'time=', '-p', String(pid)], { encoding: 'utf8' }).trim()
   return time.split(':').reduce((seconds, part) => seconds * 60 + Number(part), 0)
+}
+
+/**
+ * CPU time of a server's threads so far, seconds, but for those of a lower priority, which search, draw maps and the like.
+ * Where threads have no priority of their own, that of all.
+ */
+export function foregroundSeconds({ pid }: ServerProcess): number {
+  return processCpuSeconds(pid, isForeground)
 }
 
 /** Whether a thread has the usual priority, or a higher one. */

@@ -11,7 +11,13 @@ import { median, rounded } from '../figures.ts'
 import { benchFolder } from '../folder.ts'
 import { progress } from '../progress.ts'
 import { loadGenerator, type Generator, type LoadResult } from './load.ts'
-import { BENCH_KEYS, seedGeofences, startRingfence, type ServerProcess } from './servers.ts'
+import {
+  BENCH_KEYS,
+  foregroundSeconds,
+  seedGeofences,
+  startRingfence,
+  type ServerProcess,
+} from './servers.ts'
 import { drawGeofences, writeWorkload, type Workload } from './workload.ts'
 
 /** The interval at which the process measures its delays, which is included in them. */
@@ -181,13 +187,13 @@ class TrackedServer {
     const { rate, seconds } = this.#load
     const { asked: other } = loads
     await this.#loopP99Ms()
-    const before = this.#server.foregroundSeconds()
+    const before = foregroundSeconds(this.#server)
     const ended = AbortSignal.timeout(seconds * 1000)
     const clients = other === undefined ? [] : Array.from({ length: CLIENTS }, () => this.#ask(other, ended))
     const sent = loads.updates ? await this.send(rate, rate * seconds) : undefined
     const asked = await Promise.all(clients)
     return {
-      cpuSeconds: this.#server.foregroundSeconds() - before,
+      cpuSeconds: foregroundSeconds(this.#server) - before,
       updates: sent?.ok ?? 0,
       requests: asked.reduce((sum, count) => sum + count, 0),
       loopP99Ms: await this.#loopP99Ms(),
