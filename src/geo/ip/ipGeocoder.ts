@@ -20,9 +20,6 @@ export interface IpAnswer {
   readonly attribution?: string
 }
 
-/** No area around the place is known. */
-const NO_AREAS: Surroundings['areas'] = new Map()
-
 /** Answers where IP addresses are used. */
 export class IpGeocoder {
   readonly #places: IpPlaces
@@ -77,7 +74,7 @@ function addressOf(place: IpPlace, language: Language, now: number): Address {
     borough: undefined,
     neighborhood: undefined,
     postalCode,
-    areas: NO_AREAS,
+    areas: new Map(),
   }
   const layer = city !== undefined ? 'locality' : state !== undefined ? 'state' : 'country'
   const address = areaAddress(layer, here, position, now)!
