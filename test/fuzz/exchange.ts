@@ -49,7 +49,9 @@ export function render(drawn: DrawnRequest, target: Pick<Target, 'id'>): Rendere
   const path = drawn.target.split('?')[0]!
   const pick: Target['id'] = (kind, draw, of) => target.id(kind, draw, of)
   const { scope, lines: identity } = identityOf(drawn.caller, drawn.method, path, pick)
-  const mark = scope === undefined ? 'nobody' : MARKS[scope]
+  // The names of map regions are the operator's. /readyz shows them to everybody, so they carry nobody's mark.
+  const isMarked = scope !== undefined && !path.includes('/map-regions')
+  const mark = isMarked ? MARKS[scope] : 'nobody'
   const lookUp = (kind: string, draw: number) => target.id(kind, draw, scope)
   const filled = (text: string) => filledText(text, mark, lookUp)
   const lines = [`${drawn.method} ${filled(drawn.target)} HTTP/1.1`, 'Host: x', ...identity]
@@ -66,8 +68,8 @@ export function render(drawn: DrawnRequest, target: Pick<Target, 'id'>): Rendere
     bytes: Buffer.concat([Buffer.from(head), framed]),
     isHead: drawn.method === 'HEAD',
     scope,
-    // The audit is that of the project, and the map regions of the server are its operator's.
-    isOfProject: path.includes('/audit') || path.includes('/map-regions'),
+    // The audit is that of the project.
+    isOfProject: path.includes('/audit'),
   }
 }
 
