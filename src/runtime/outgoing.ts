@@ -30,9 +30,12 @@ const READ_BYTES = 64 * 1024
 /** An address outside the public internet. The error does not say which, because the name may only be known inside. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused'
+  /** Whether the user wrote a name. Then nothing may differ from a name that does not exist, which would tell that it does. */
+  readonly isOfName: boolean
 
-  constructor() {
+  constructor(isOfName: boolean) {
     super('The address is not on the public internet')
+    this.isOfName = isOfName
   }
 }
 
@@ -105,7 +108,7 @@ export class Outgoing {
         lookup(host, { all: true }, (error, addresses) => {
           const refused = addresses?.find(({ address }) => !this.#admits(address))
           if (error !== null) done(error, [])
-          else if (refused !== undefined) done(new AddressRefused(), [])
+          else if (refused !== undefined) done(new AddressRefused(true), [])
           else if (options.all === true) done(null, addresses)
           else done(null, addresses[0]!.address, addresses[0]!.family)
         })
@@ -133,7 +136,7 @@ export class Outgoing {
    */
   refusal(host: string): AddressRefused | undefined {
     const address = host.replace(/^\[|\]$/g, '')
-    return !ipaddr.isValid(address) || this.#admits(address) ? undefined : new AddressRefused()
+    return !ipaddr.isValid(address) || this.#admits(address) ? undefined : new AddressRefused(false)
   }
 
   /**
@@ -151,7 +154,7 @@ export class Outgoing {
         if (error !== null) return reject(error)
         const addresses = found.map(({ address }) => address)
         if (addresses.every((address) => this.#admits(address))) resolve(addresses)
-        else reject(new AddressRefused())
+        else reject(new AddressRefused(true))
       })
     })
   }

@@ -276,7 +276,8 @@ function failureOf(error: unknown): SourceFailed | Error {
       'disk',
       'The source cannot be stored here: the disk is full or cannot be written.',
     )
-  const isPassing = !(error instanceof AddressRefused)
+  // A name with a private address is tried again like one that does not exist, so that runs do not tell them apart.
+  const isPassing = !(error instanceof AddressRefused) || error.isOfName
   return new SourceFailed(isPassing ? 'connection' : 'address', `${capital(publicReason(error))}.`, {
     isPassing,
     cause: error,

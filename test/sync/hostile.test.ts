@@ -195,6 +195,13 @@ t.test(
       await t.rejects(fetched(t, `${web.url}/odd`), { code: 'redirect' }, location)
     }
     await t.rejects(fetched(t, `${web.url}/end.csv`, []), { code: 'address' }, 'the server itself')
+    const failureOf = (url: string) =>
+      fetched(t, url, []).catch(({ code, message, isPassing }) => ({ code, message, isPassing }))
+    t.strictSame(
+      await failureOf(web.url.replace('127.0.0.1', 'localhost')),
+      await failureOf('http://no-such-host.invalid/'),
+      'a name with a private address is like one that does not exist',
+    )
   },
 )
 
