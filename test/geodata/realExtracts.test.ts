@@ -9,6 +9,7 @@ import { region } from './kit.ts'
 const DATA = join(import.meta.dirname, '../../../shared/data')
 
 interface Case {
+  readonly title: string
   readonly file: string
   /** Latitude, longitude. */
   readonly from: string
@@ -19,9 +20,23 @@ interface Case {
 }
 
 const CASES: readonly Case[] = [
-  // Vaduz to Schaan, 2.8 km in a straight line.
-  { file: 'liechtenstein.osm.pbf', from: '47.141,9.521', to: '47.165,9.509', atLeast: 2800, atMost: 4500 },
-  { file: 'queens-village.osm.pbf', from: '40.71,-73.74', to: '40.72,-73.75', atLeast: 1390, atMost: 3000 },
+  {
+    title: 'Liechtenstein is imported, and a route leads from Vaduz to Schaan',
+    file: 'liechtenstein.osm.pbf',
+    // 2.8 km in a straight line.
+    from: '47.141,9.521',
+    to: '47.165,9.509',
+    atLeast: 2800,
+    atMost: 4500,
+  },
+  {
+    title: 'a part of Queens is imported, and a route leads through it',
+    file: 'queens-village.osm.pbf',
+    from: '40.71,-73.74',
+    to: '40.72,-73.75',
+    atLeast: 1390,
+    atMost: 3000,
+  },
 ]
 
 /** One of them in the quick suite, by RINGFENCE_SEED; both where more is drawn. */
@@ -30,10 +45,10 @@ const DRAWN =
     ? [CASES[Number(process.env['RINGFENCE_SEED'] ?? Date.now()) % CASES.length]!]
     : CASES
 
-for (const { file, from, to, atLeast, atMost } of DRAWN) {
+for (const { title, file, from, to, atLeast, atMost } of DRAWN) {
   const path = join(DATA, file)
   const skip = existsSync(path) ? false : `../shared/data/${file} is not there`
-  t.test(`${file} becomes a region, and a route leads through it`, { skip }, async (t) => {
+  t.test(title, { skip }, async (t) => {
     const server = await startServer(t)
     const { code, output } = await region('import', path, '--data', server.data)
     t.equal(code, 0, output)
