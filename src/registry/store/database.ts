@@ -242,6 +242,11 @@ export class RegistryDatabase {
     return this.#db.prepare(sql)
   }
 
+  /** Runs statements in one transaction: the disk is waited for once, and if one fails, none counts. */
+  atOnce<T>(work: () => T): T {
+    return this.#db.transaction(work)()
+  }
+
   /** Runs `read`, and reports a failing page or row as damage of this file. */
   read<T>(read: () => T): T {
     try {

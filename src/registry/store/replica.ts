@@ -30,7 +30,9 @@ export class RegistryReplica {
     this.database = database
     this.kinds = kinds
     this.unreadable = new UnreadableEntries(database)
-    this.#tables = new Map(kinds.map((kind) => [kind.name, new RowTable(database, kind)]))
+    this.#tables = database.atOnce(
+      () => new Map(kinds.map((kind) => [kind.name, new RowTable(database, kind)])),
+    )
   }
 
   /** Increases with every {@link apply}. */
