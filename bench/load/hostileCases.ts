@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { Packr } from 'msgpackr'
 import { WebSocket } from 'ws'
+import { connectionCases } from './hostileConnections.ts'
 import { CROWD, FAT, FEW, RINGS, star, USERS, zigzag, type WorldSize } from './hostileWorld.ts'
 import { readerCases } from './hostileReaders.ts'
 import { BENCH_KEYS } from './servers.ts'
@@ -34,6 +35,7 @@ export function hostileCases(size: WorldSize): HostileCase[] {
   return [
     ...tracking(size),
     ...bodies(),
+    ...connectionCases(),
     ...streams(),
     ...reading(),
     ...editing(),

@@ -44,6 +44,17 @@ export function tooManyPieces(bytes: number): ApiError {
   )
 }
 
+/** The error 503 for a body in many pieces, if others that are in many, too, come at the same time. */
+export function tooManyPiecesAtOnce(): ApiError {
+  return new ApiError(
+    503,
+    'Too many small pieces of bodies come at once. Send the body again, in larger pieces.',
+    {
+      retryAfter: 1,
+    },
+  )
+}
+
 /** The error 503 of a process that accepts no more requests. Another process, or the next one, will. */
 export function shuttingDown(): ApiError {
   return new ApiError(503, 'Shutting down.', { retryAfter: 1 })

@@ -107,9 +107,9 @@ export class Exchange implements Reply, UnreadAnswer {
     const end = this.#endAnswer
     if (end === undefined || this.aborted) return
     this.#droppedBytes += chunk.byteLength
-    this.#droppedPieces++
-    if (this.#droppedBytes > this.#request.maxBytes || this.#droppedPieces > MOST_DROPPED_PIECES)
-      this.#res.close()
+    const isTooMuch =
+      this.#droppedBytes > this.#request.maxBytes || ++this.#droppedPieces > MOST_DROPPED_PIECES
+    if (isTooMuch || this.#request.isOneOfTooManyPieces()) this.#res.close()
     else if (isEnd) {
       this.#endAnswer = undefined
       end()
@@ -366,7 +366,12 @@ export class Exchange implements Reply, UnreadAnswer {
       else if (this.#isHead) endHead(res, content)
       else if (isLarge(content)) {
         if (isLast) readNoMore(res)
-        unread = writeLarge(res, content, () => this.#settle(status))
+        unread = writeLarge(
+          res,
+          content,
+          () => this.aborted,
+          () => this.#settle(status),
+        )
       } else res.end(content, close)
     })
     if (unread === 0) this.#settle(status)

@@ -4,7 +4,7 @@ import { authenticateRequest, checkOrigin, keyName, publishableKey } from './aut
 import type { BodyHolder } from './bodyRoom.ts'
 import type { Credentials } from './credentials.ts'
 import { bodyFormat, checkUpload, type BodyFormat, type Endpoint } from './endpoint.ts'
-import { shuttingDown, tooLarge, tooManyPieces } from './errors.ts'
+import { shuttingDown, tooLarge, tooManyPieces, tooManyPiecesAtOnce } from './errors.ts'
 import { readHeaders } from './requestHeaders.ts'
 import type { Call, Reply } from './route.ts'
 import type { Shared } from './shared.ts'
@@ -21,6 +21,11 @@ const FIRST_BUFFER_BYTES = 4096
  */
 const MANY_PIECES = 10_000
 const LEAST_PIECE_BYTES = 16
+/**
+ * If many connections send such bodies at the same time, all of it is read in the same turn of the event loop. Then those are
+ * refused that have had more pieces than this in the turn.
+ */
+const FEW_PIECES = 200
 /** A body up to this length that came in one piece is not counted: it is small, or gone when its handler returns. */
 const SMALL_BODY_BYTES = 16 * 1024
 
@@ -63,6 +68,9 @@ export class IncomingRequest implements BodyHolder {
   #buffer: Buffer | undefined = undefined
   #length = 0
   #pieces = 0
+  /** How many of them came in the turn with this number. */
+  #piecesOfTurn = 0
+  #turn = -1
   #heldBytes = 0
 
   constructor(shared: Shared, endpoint: Endpoint, requestId: string, reply: Reply) {
@@ -172,7 +180,8 @@ export class IncomingRequest implements BodyHolder {
     this.#shared.bodies.arriving.add(this)
     res.onData((chunk, isEnd) => {
       this.isWhole = isEnd
-      if (this.#isInPieces(upload.received)) upload.destroy(tooManyPieces(LEAST_PIECE_BYTES))
+      const refusal = this.#refusalOfPiece(upload.received)
+      if (refusal !== undefined) upload.destroy(refusal)
       upload.receive(chunk, isEnd)
       if (isEnd) this.endArrival()
       passed(chunk, isEnd)
@@ -188,13 +197,15 @@ export class IncomingRequest implements BodyHolder {
    * Collects the body.
    * @param chunk the socket's memory, which is copied
    * @returns the whole body with its last piece
-   * @throws ApiError 413 if it is too long, 400 if it comes in too many pieces, 503 if all bodies would take too much
+   * @throws ApiError 413 if it is too long, 400 if it comes in too many pieces, 503 if too many pieces come at once, or
+   * all bodies would take too much
    */
   collect(chunk: ArrayBuffer, isEnd: boolean): Buffer | undefined {
     const { maxBytes } = this
     const length = this.#length + chunk.byteLength
     if (length > maxBytes) throw tooLarge(maxBytes)
-    if (this.#isInPieces(length)) throw tooManyPieces(LEAST_PIECE_BYTES)
+    const refusal = this.#refusalOfPiece(length)
+    if (refusal !== undefined) throw refusal
     if (this.#buffer === undefined && isEnd) {
       if (chunk.byteLength > SMALL_BODY_BYTES) this.#hold(chunk.byteLength)
       return Buffer.from(chunk)
@@ -213,8 +224,23 @@ export class IncomingRequest implements BodyHolder {
   }
 
   /** Counts a piece of the body. @param bytes how long the body is by now */
-  #isInPieces(bytes: number): boolean {
-    return ++this.#pieces > MANY_PIECES && bytes < this.#pieces * LEAST_PIECE_BYTES
+  #refusalOfPiece(bytes: number): ApiError | undefined {
+    if (++this.#pieces > MANY_PIECES && bytes < this.#pieces * LEAST_PIECE_BYTES)
+      return tooManyPieces(LEAST_PIECE_BYTES)
+    return this.isOneOfTooManyPieces() ? tooManyPiecesAtOnce() : undefined
+  }
+
+  /** Counts a piece that is read or dropped. Returns whether too many come in this turn, and many of them for this body. */
+  isOneOfTooManyPieces(): boolean {
+    // Most bodies have one.
+    if (this.#pieces === 1) return false
+    const { turn } = this.#shared
+    if (this.#turn !== turn.number) {
+      this.#turn = turn.number
+      this.#piecesOfTurn = 0
+    }
+    const isTurnFull = turn.hasTooManyPieces()
+    return ++this.#piecesOfTurn > FEW_PIECES && isTurnFull
   }
 
   /**

@@ -8,6 +8,8 @@ const AT_ONCE_MS = 10
  * answered at once on a busy machine, too.
  */
 const MIN_AT_ONCE = 8
+/** So many pieces of bodies are read in a turn. Each is a call of about a microsecond. */
+const MOST_PIECES = 50_000
 
 /**
  * The turn of the event loop in which requests arrive.
@@ -20,6 +22,7 @@ const MIN_AT_ONCE = 8
 export class Turn {
   #began = 0
   #answers = 0
+  #pieces = 0
   #number = 0
   #isOpen = false
   readonly #end = (): void => {
@@ -39,10 +42,16 @@ export class Turn {
     return ++this.#answers > MIN_AT_ONCE && performance.now() - this.#began > AT_ONCE_MS
   }
 
+  /** Counts a piece of a body. Returns whether more have come in this turn than are read. */
+  hasTooManyPieces(): boolean {
+    this.#open()
+    return ++this.#pieces > MOST_PIECES
+  }
+
   #open(): void {
     if (this.#isOpen) return
     this.#isOpen = true
-    this.#answers = 0
+    this.#answers = this.#pieces = 0
     this.#began = performance.now()
     setImmediate(this.#end)
   }

@@ -1,6 +1,7 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import { CORS_HEADERS } from './cors.ts'
 import { statusLine } from './errors.ts'
+import { ownTurn } from '../runtime/slices.ts'
 import type { Answer } from './route.ts'
 
 /** A longer answer is sent as fast as its reader takes it, instead of being copied to the socket at once. */
@@ -72,17 +73,31 @@ export function readNoMore(res: HttpResponse): void {
 }
 
 /**
- * Writes a large body piece by piece as the reader takes it.
+ * Writes a large body piece by piece as the reader takes it. A hundred readers may take some megabytes each in the same turn of
+ * the event loop, which are copied to their sockets, so each of them takes a turn of its own.
+ * @param isOver whether `res` must not be touched any more
  * @returns how many bytes are kept until everything is written and `done` is called; 0 if it is written already
  */
-export function writeLarge(res: HttpResponse, content: string | Uint8Array, done: () => void): number {
+export function writeLarge(
+  res: HttpResponse,
+  content: string | Uint8Array,
+  isOver: () => boolean,
+  done: () => void,
+): number {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const [, isWhole] = res.tryEnd(bytes, bytes.length)
   if (isWhole) return 0
+  const goOn = async (offset: number): Promise<void> => {
+    await ownTurn()
+    if (isOver()) return
+    res.cork(() => {
+      const [, isDone] = res.tryEnd(bytes.subarray(offset), bytes.length)
+      if (isDone) done()
+    })
+  }
   res.onWritable((offset) => {
-    const [accepted, isDone] = res.tryEnd(bytes.subarray(offset), bytes.length)
-    if (isDone) done()
-    return accepted
+    void goOn(offset)
+    return true
   })
   return bytes.length
 }

@@ -402,3 +402,32 @@ t.test('a body in very many small pieces is refused', async (t) => {
   await eventually(() => toy.server.inFlight === 0)
   t.equal(toy.server.heldBytes, 0)
 })
+
+t.test('of very many small pieces that come at the same time, some bodies are refused', async (t) => {
+  const toy = await toyServer(t)
+  const head = 'POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthorization: pk\r\n'
+  const text = JSON.stringify(GOOD)
+  const inPieces = (count: number) =>
+    `${head}Transfer-Encoding: chunked\r\n\r\n${'1\r\n \r\n'.repeat(count)}${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`
+  const open = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => RawConnection.open(t, toy.port)))
+  const many = await open(12)
+  const few = await open(12)
+  const whole = await open(12)
+  // All of it is there before the server reads any.
+  for (const connection of many) connection.write(inPieces(9000))
+  for (const connection of few) connection.write(inPieces(150))
+  for (const connection of whole) connection.write(`${head}Content-Length: ${text.length}\r\n\r\n${text}`)
+  await Promise.all(whole.map((connection) => connection.answers(1)))
+  await Promise.all([...many, ...few].map((connection) => connection.end()))
+  const isAnswered = ({ received }: RawConnection) => received.startsWith('HTTP/1.1 200 ')
+  t.ok(whole.every(isAnswered) && few.every(isAnswered), 'others are not affected')
+  const answered = many.filter(isAnswered).length
+  t.ok(answered >= 4 && answered <= 6, `${answered} of the bodies in many pieces are read`)
+  const [again] = await open(1)
+  again!.write(inPieces(9000))
+  await again!.answers(1)
+  t.ok(isAnswered(again!), 'one that is sent again alone is read')
+  await eventually(() => toy.server.inFlight === 0)
+  t.equal(toy.server.heldBytes, 0)
+})
