@@ -9,6 +9,8 @@ import { startApi } from '../e2e/contract.ts'
 
 const SQUARE = [-56.1913, -34.9059] as const
 const MINUTES = 8
+/** Within the sample region, kilometres from the coast. */
+const OUT_AT_SEA = '-34.9400,-56.2000'
 
 /** A grid to the east and north of the square, where there is no water. */
 const AROUND = Array.from({ length: 144 }, (_, i): [number, number] => {
@@ -96,9 +98,20 @@ t.test('isochrones and users in the sample city', async (t) => {
   await server.api('DELETE', '/v1/users/near')
   await server.api('DELETE', '/v1/users/far')
   t.strictSame(await search(1000, 'car'), [])
-  t.match(await api.call('GET', `/v1/search/users?near=51.5,0&radius=5&mode=car`), {
-    status: 404,
-    body: { meta: { param: 'near' } },
+  await t.test('search/users with a mode: 404, as the document says', async (t) => {
+    const { responses } = api.operationOf('GET', '/v1/search/users')!.definition
+    t.match(responses[404]?.description, /^With `mode`: .*outside of all regions or has no road nearby/)
+    const ask = (near: string, more = '') => api.call('GET', `/v1/search/users?near=${near}${more}`)
+    for (const mode of ['car', 'truck', 'foot', 'bike', 'motorbike'])
+      for (const [near, message] of [
+        ['51.5,0', /No region contains/],
+        [OUT_AT_SEA, /[Tt]he nearest road for mode|No road for mode/],
+      ] as const) {
+        const { status, body: answer } = await ask(near, `&radius=5&mode=${mode}`)
+        t.match({ status, ...answer.meta }, { status: 404, param: 'near', message }, `${near}, ${mode}`)
+      }
+    for (const near of ['51.5,0', OUT_AT_SEA])
+      t.match(await ask(near), { status: 200, body: { users: [] } }, `${near} in metres needs no road`)
   })
   t.match(await server.api('GET', `/v1/search/users?near=${text(SQUARE)}&radius=50`), {
     status: 400,

@@ -149,6 +149,8 @@ POST /v1/route/match | snap a path to roads | routing/endpoints.test.ts: match: 
 GET /v1/route/directions | route visiting locations in order | routing/endpoints.test.ts: directions: every field of a route, its legs and steps; routing/endpoints.test.ts: directions: languages, units of texts, heading, alternatives
 GET /v1/route/optimize | optimal order | routing/endpoints.test.ts: optimize: ends stay, stops between are ordered, indexes refer to the request
 GET /v1/search/users mode | minutes of travel | routing/minutes.test.ts: isochrones and users in the sample city
+GET /v1/search/users mode | 404 outside of all regions, and without a road nearby | routing/minutes.test.ts: search/users with a mode: 404, as the document says
+GET /v1/search/users mode | 404 outside of all regions, and without a road nearby | routing/minutes.test.ts: search/users with a mode: 404, as the document says
 
 # CSV import
 upload | the first row holds the headers; each row upserts by the pair | registry/import.test.ts: every column of a geofence file
@@ -245,6 +247,16 @@ GET /v1/route/matrix | 20 | e2e/limits.test.ts: rate limits are those of the tab
 POST /v1/route/match | 10 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
 GET /v1/route/directions | 10 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
 GET /v1/route/optimize | 10 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
+
+# Attacks
+names | no answer says what a name resolves to, or whether it exists | e2e/privateNames.test.ts: webhooks: the test button; e2e/privateNames.test.ts: webhooks and hooks: what they say of themselves after an event; e2e/privateNames.test.ts: the sources of a sync; sync/hostile.test.ts: redirects: five at most, secrets only to the same origin, and no private address on the way
+bodies that never end | memory is bounded, and others are answered | e2e/slowSenders.slow.test.ts: bodies that never end, on 80 connections; e2e/slowSenders.slow.test.ts: bodies that never end, on 2,000 connections; e2e/kept.slow.test.ts: old incomplete bodies give way to new ones
+bodies in tiny pieces | refused | http/bodies.test.ts: a body in very many small pieces is refused; http/bodies.test.ts: of very many small pieces that come at the same time, some bodies are refused
+
+# Attacks
+names | no answer says what a name resolves to, or whether it exists | e2e/privateNames.test.ts: webhooks: the test button; e2e/privateNames.test.ts: webhooks and hooks: what they say of themselves after an event; e2e/privateNames.test.ts: the sources of a sync; sync/hostile.test.ts: redirects: five at most, secrets only to the same origin, and no private address on the way
+bodies that never end | memory is bounded, and others are answered | e2e/slowSenders.slow.test.ts: bodies that never end, on 80 connections; e2e/slowSenders.slow.test.ts: bodies that never end, on 2,000 connections; e2e/kept.slow.test.ts: old incomplete bodies give way to new ones
+bodies in tiny pieces | refused | http/bodies.test.ts: a body in very many small pieces is refused; http/bodies.test.ts: of very many small pieces that come at the same time, some bodies are refused
 
 # Sizes
 geofence metadata | up to 16 keys | spec/conformance.test.ts: parameters
