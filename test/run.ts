@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { RUNNER_OPTIONS } from './kit/nodeOptions.ts'
 import { mayShare } from './kit/sharedFiles.ts'
 import { runTestFiles, type FileResult, type RunningFiles } from './kit/testFile.ts'
-import { recordGreen } from './kit/testRecord.ts'
+import { readRecord, recordGreen } from './kit/testRecord.ts'
 
 /** Values that `--slow` sets if the environment does not. */
 const SLOW_SIZES = { RINGFENCE_TEST_RUNS: '2', RINGFENCE_CRASH_ROUNDS: '3' }
@@ -18,6 +18,33 @@ const SLOW_SIZES = { RINGFENCE_TEST_RUNS: '2', RINGFENCE_CRASH_ROUNDS: '3' }
 const JOBS = { quick: 3, slow: 2 }
 /** Files that run in one process, if they may share one. */
 const SHARING = 12
+/** Quick files that take longer than ten seconds, for a clone in which nothing has run yet. */
+const LONG: ReadonlySet<string> = new Set([
+  'test/delivery/webhooks.test.ts',
+  'test/delivery/serverSentEvents.test.ts',
+  'test/e2e/badInput.test.ts',
+  'test/e2e/calls.test.ts',
+  'test/events/eventIndex.test.ts',
+  'test/runtime/startFailures.test.ts',
+  'test/delivery/hooks.test.ts',
+  'test/cluster/jetStreamLease.test.ts',
+  'test/crash/crash.test.ts',
+  'test/dashboard/basics.test.ts',
+  'test/sync/runs.test.ts',
+  'test/runtime/process.test.ts',
+  'test/cli/operator.test.ts',
+  'test/e2e/requiredFields.test.ts',
+  'test/reference/examples.test.ts',
+  'test/stream/stream.test.ts',
+  'test/e2e/framing.test.ts',
+  'test/http/streams.test.ts',
+  'test/http/slow.test.ts',
+  'test/notify/mails.test.ts',
+  'test/sync/runner.test.ts',
+  'test/sync/hostile.test.ts',
+])
+/** Seconds of these and of others. */
+const USUAL = { long: 15, other: 1.5 }
 /** Matches files whose size these values decide. */
 const DRAWS = /RINGFENCE_TEST_RUNS|RINGFENCE_CRASH_ROUNDS|\bruns\(|fastCheck\.ts/
 /** How often the running files are named if none has ended in the meantime. */
@@ -64,7 +91,7 @@ function options() {
     .filter((path) => positionals.length === 0 || positionals.some((part) => path.includes(part)))
   const unknown = positionals.find((part) => !found.some((path) => path.includes(part)))
   if (unknown !== undefined) throw new TypeError(`no test file has ${JSON.stringify(unknown)} in its path`)
-  // Slow files first, for the same reason as in processesOf.
+  // Slow files first, for the same reason as in processesOf, which keeps this order where it knows no times.
   const files = drawn(found, share).toSorted(
     (a, b) => Number(isSlow(b)) - Number(isSlow(a)) || a.localeCompare(b, 'en'),
   )
@@ -90,15 +117,21 @@ function draws(path: string): boolean {
   return DRAWS.test(readFileSync(path, 'utf8'))
 }
 
-/** The files of each process: one, or several that may share it. */
+/**
+ * The files of each process: one, or several that may share it. Those that took the longest in this clone come first, because
+ * at the end one of them would run alone.
+ */
 function processesOf(files: readonly string[], shared: boolean): (readonly string[])[] {
   const together = shared ? files.filter((path) => mayShare(path)) : []
   const alone = new Set(files).difference(new Set(together))
   const groups = Array.from({ length: Math.ceil(together.length / SHARING) }, (_, i) =>
     together.slice(i * SHARING, (i + 1) * SHARING),
   )
-  // First, because at the end one of them would run alone.
-  return [...groups, ...[...alone].map((path) => [path])]
+  const record = readRecord()
+  const secondsOf = (path: string) => record[path]?.seconds ?? (LONG.has(path) ? USUAL.long : USUAL.other)
+  const lengthOf = (paths: readonly string[]) => paths.reduce((sum, path) => sum + secondsOf(path), 0)
+  const processes = [...groups, ...[...alone].map((path) => [path])]
+  return processes.toSorted((a, b) => lengthOf(b) - lengthOf(a))
 }
 
 /** Runs the files, several processes at a time, and prints a line for each when its process ends. */

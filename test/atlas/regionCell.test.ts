@@ -16,11 +16,11 @@ import { isInside } from '../../src/geo/records/areas.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { Random } from '../actor/world.ts'
 import { buildRegion, worldFile } from '../geocoding/kit.ts'
-import fc from '../kit/fastCheck.ts'
+import fc, { draws } from '../kit/fastCheck.ts'
 import { slowRegions } from './slowRegions.ts'
 
 const QUEENS = join(import.meta.dirname, '../../../shared/data/queens-village.osm.pbf')
-const numRuns = Math.ceil(60 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1))
+const numRuns = draws(60)
 
 const world = new WorldDatabase(worldFile())
 t.teardown(() => world.close())

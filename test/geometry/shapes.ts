@@ -1,10 +1,10 @@
 import type { Position, Shape } from '../../src/model/geofence.ts'
-import fc from '../kit/fastCheck.ts'
+import fc, { draws } from '../kit/fastCheck.ts'
 import type { Point } from './oracle.ts'
 
-/** How often each property runs; RINGFENCE_TEST_RUNS multiplies it. */
+/** How often each property runs; see {@link draws}. */
 export function runs(count: number): { numRuns: number } {
-  return { numRuns: Math.max(1, Math.ceil(count * Number(process.env.RINGFENCE_TEST_RUNS ?? 1))) }
+  return { numRuns: draws(count) }
 }
 
 const METERS_PER_DEGREE = 111_200

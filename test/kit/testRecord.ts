@@ -16,6 +16,8 @@ interface FileRecord {
   readonly text: string
   /** The titles of its tests that passed. */
   readonly green: readonly string[]
+  /** How long it took. */
+  readonly seconds?: number
 }
 
 /** By path from the root of the repository, such as `test/e2e/tracking.test.ts`. */
@@ -36,11 +38,19 @@ export function onGreen(parser: Parser, add: (title: string) => void): void {
 
 /** Adds the results of test files to the record. Results of other files stay. */
 export function recordGreen(
-  results: readonly { readonly path: string; readonly green: ReadonlySet<string> }[],
+  results: readonly {
+    readonly path: string
+    readonly green: ReadonlySet<string>
+    readonly seconds: number
+  }[],
 ): void {
   const record: Record<string, FileRecord> = { ...readRecord() }
-  for (const { path, green } of results)
-    record[path] = { text: recordHash(path), green: [...green].toSorted() }
+  for (const { path, green, seconds } of results)
+    record[path] = {
+      text: recordHash(path),
+      green: [...green].toSorted(),
+      seconds: Math.round(10 * seconds) / 10,
+    }
   mkdirSync(dirname(RECORD), { recursive: true })
   // Written beside it and renamed, so that nobody reads half of it.
   const draft = `${RECORD}.${process.pid}`
