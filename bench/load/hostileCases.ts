@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { Packr } from 'msgpackr'
+import protobuf from 'protobufjs/light.js'
 import { WebSocket } from 'ws'
 import { connectionCases } from './hostileConnections.ts'
 import { CROWD, FAT, FEW, RINGS, star, USERS, zigzag, type WorldSize } from './hostileWorld.ts'
@@ -283,15 +284,29 @@ function streams(): HostileCase[] {
         return encoding === 'json' ? JSON.stringify(message) : Uint8Array.from(packr.pack(message))
       }),
     ),
-    frame('1 MB frame, protobuf: empty updates', 'ringfence.protobuf', () => {
-      const bytes = new Uint8Array(BODY_BYTES)
-      // Field 1, track, of that length; it contains field 3, updates, all empty.
-      const inner = BODY_BYTES - 4
-      bytes.set([0x0a, (inner & 127) | 128, ((inner >> 7) & 127) | 128, inner >> 14])
-      for (let i = 4; i + 1 < bytes.length; i += 2) bytes[i] = 0x1a
-      return bytes
-    }),
+    frame('1 MB frame, protobuf: empty updates', 'ringfence.protobuf', () => inProtobuf([1], 2)),
+    frame('1 MB frame, protobuf: metadata', 'ringfence.protobuf', () => inProtobuf([1, 2], 21)),
+    frame('1 MB frame, protobuf: texts of a filter', 'ringfence.protobuf', () => inProtobuf([2, 2], 1)),
+    frame('1 MB frame, protobuf: points of a polygon', 'ringfence.protobuf', () => inProtobuf([4, 4, 1], 1)),
   ]
+}
+
+/** Half a million empty messages or texts as one field of a message. @param path the fields that lead to it, by number */
+function inProtobuf(path: readonly number[], field: number): Uint8Array {
+  const item = protobuf.Writer.create()
+    .uint32((field << 3) | 2)
+    .uint32(0)
+    .finish()
+  const items = Buffer.alloc(BODY_BYTES - 50 - ((BODY_BYTES - 50) % item.length))
+  items.fill(item)
+  return path.reduceRight<Uint8Array>(
+    (contents, number) =>
+      protobuf.Writer.create()
+        .uint32((number << 3) | 2)
+        .bytes(contents)
+        .finish(),
+    items,
+  )
 }
 
 function reading(): HostileCase[] {

@@ -2,6 +2,7 @@ import protobuf from 'protobufjs/light.js'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import type { AckMessage, RawMessage, ServerMessage, WatchedPosition } from './messages.ts'
 import type { Codec } from './port.ts'
+import { ProtobufCheck } from './protobufCheck.ts'
 import { ObjectBatchWriter } from './shownDevice.ts'
 import { scanProtobufTrack } from '../wire/protobufScanner.ts'
 import schema from './protobufSchema.json' with { type: 'json' }
@@ -12,6 +13,7 @@ import schema from './protobufSchema.json' with { type: 'json' }
  */
 const root = protobuf.Root.fromJSON(schema)
 const ClientMessage = root.lookupType('ringfence.v1.ClientMessage')
+const check = new ProtobufCheck(ClientMessage)
 const ServerMessageType = root.lookupType('ringfence.v1.ServerMessage')
 const Ack = root.lookupType('ringfence.v1.Ack')
 const Event = root.lookupType('ringfence.v1.Event')
@@ -35,6 +37,7 @@ export const protobufCodec: Codec = {
   isBinary: true,
 
   decode(bytes): RawMessage {
+    check.check(bytes)
     let read: Read
     try {
       read = ClientMessage.toObject(ClientMessage.decode(bytes), { longs: Number, oneofs: true })

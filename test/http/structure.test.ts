@@ -1,4 +1,5 @@
 import { Packr } from 'msgpackr'
+import protobuf from 'protobufjs/light.js'
 import t from 'tap'
 import { readForm } from '../../src/http/formValues.ts'
 import { parseJsonObject } from '../../src/http/jsonBody.ts'
@@ -6,13 +7,15 @@ import { parseJson } from '../../src/http/jsonStructure.ts'
 import { parseGeofence } from '../../src/registry/geofences/parseGeofence.ts'
 import { jsonCodec } from '../../src/stream/jsonCodec.ts'
 import { msgpackCodec } from '../../src/stream/msgpackCodec.ts'
+import { protobufCodec } from '../../src/stream/protobufCodec.ts'
 import Type from 'typebox'
 import { runs } from '../geometry/shapes.ts'
 import fc from '../kit/fastCheck.ts'
+import { encode } from '../kit/stream.ts'
 
 /**
  * Bodies that are expensive to parse because of their structure (G7). They are refused before they are parsed,
- * wherever JSON or MessagePack is read.
+ * wherever JSON, MessagePack or protobuf is read.
  */
 
 const MEGABYTE = 1_048_576
@@ -89,6 +92,47 @@ t.test('the same in MessagePack', (t) => {
     const bytes = packr.pack({ type: 'ping', x })
     t.throws(() => msgpackCodec.decode(bytes), { code: 400, param: 'message', message })
   }
+  t.end()
+})
+
+t.test('the same in protobuf', (t) => {
+  /** A field with contents: its tag, its length and them. */
+  const field = (number: number, contents: Uint8Array | string): Buffer =>
+    Buffer.from(
+      protobuf.Writer.create()
+        .uint32((number << 3) | 2)
+        .bytes(Buffer.from(contents))
+        .finish(),
+    )
+  const many = (item: (i: number) => Uint8Array, length = 300_000) =>
+    Buffer.concat(Array.from({ length }, (_, i) => item(i)))
+  const empty = (number: number) => many(() => field(number, ''))
+  const entry = (i: number) => field(1, i.toString(36))
+  const update = (contents: Uint8Array) => field(1, field(2, contents))
+  const cases: Readonly<Record<string, [Uint8Array, RegExp]>> = {
+    tracks: [empty(1), /objects and lists/],
+    updates: [field(1, empty(2)), /objects and lists/],
+    'entries of metadata': [update(empty(21)), /values/],
+    'entries with the same key': [update(many(() => field(21, field(1, 'a')))), /keys in all/],
+    'keys of their own': [update(many((i) => field(21, entry(i)), 10_000)), /different keys/],
+    beacons: [update(field(22, empty(1))), /objects and lists/],
+    'one field again and again': [update(empty(1)), /values/],
+    'fields that nobody knows': [update(empty(15_000)), /values/],
+    'texts of a filter': [field(2, field(2, empty(1))), /values/],
+    rings: [field(4, field(4, empty(1))), /objects and lists/],
+    points: [field(4, field(4, field(1, empty(1)))), /objects and lists/],
+  }
+  for (const [name, [bytes, message]] of Object.entries(cases))
+    t.throws(() => protobufCodec.decode(Buffer.from(bytes)), { code: 400, param: 'message', message }, name)
+  const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`key ${i}`, { number: i }]))
+  const beacons = { items: Array.from({ length: 8 }, () => ({ type: 'ibeacon', uuid: 'x', major: '1' })) }
+  const whole = { deviceId: 'x', latitude: 1, longitude: 2, accuracy: 5, foreground: true, metadata, beacons }
+  const largest = encode('protobuf', {
+    type: 'track',
+    id: 1,
+    updates: Array.from({ length: 1000 }, () => whole),
+  })
+  t.equal((protobufCodec.decode(Buffer.from(largest)) as { updates?: unknown[] }).updates?.length, 1000)
   t.end()
 })
 
