@@ -129,7 +129,7 @@ function processesOf(files: readonly string[], shared: boolean): (readonly strin
   )
   const record = readRecord()
   const secondsOf = (path: string) => record[path]?.seconds ?? (LONG.has(path) ? USUAL.long : USUAL.other)
-  const lengthOf = (paths: readonly string[]) => paths.reduce((sum, path) => sum + secondsOf(path), 0)
+  const lengthOf = (paths: readonly string[]) => paths.reduce((seconds, path) => seconds + secondsOf(path), 0)
   const processes = [...groups, ...[...alone].map((path) => [path])]
   return processes.toSorted((a, b) => lengthOf(b) - lengthOf(a))
 }

@@ -29,19 +29,19 @@ const nobody = 'POST /v1/track HTTP/1.1\r\nHost: x\r\n'
 const LENGTH = 'Content-Length: 1000000\r\n\r\n'
 const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n'
 const CHUNK = '1\r\n \r\n'
-const ONCE = { then: '', everyMs: 1000 }
+const ONCE = { later: '', everyMs: 1000 }
 
 const ATTACKS: Readonly<Record<string, SlowSending>> = {
   'the beginning of a body': { head: json + LENGTH, first: '{"deviceId":"x"', ...ONCE },
   'the beginning of an import': { head: csv + LENGTH, first: 'tag,externalId\n', ...ONCE },
   'half of a body of a megabyte': { head: json + LENGTH, first: ' '.repeat(100_000), ...ONCE },
-  'a byte of a body each second': { head: json + LENGTH, first: '{', then: ' ', everyMs: 1000 },
-  'a byte of an import each second': { head: csv + LENGTH, first: 't', then: 'a', everyMs: 1000 },
-  'a chunk of a byte each second': { head: json + CHUNKED, first: CHUNK, then: CHUNK, everyMs: 1000 },
+  'a byte of a body each second': { head: json + LENGTH, first: '{', later: ' ', everyMs: 1000 },
+  'a byte of an import each second': { head: csv + LENGTH, first: 't', later: 'a', everyMs: 1000 },
+  'a chunk of a byte each second': { head: json + CHUNKED, first: CHUNK, later: CHUNK, everyMs: 1000 },
   'a chunk of a byte of an import each second': {
     head: csv + CHUNKED,
     first: CHUNK,
-    then: CHUNK,
+    later: CHUNK,
     everyMs: 1000,
   },
   'many chunks of a byte at once': { head: json + CHUNKED, first: CHUNK.repeat(15_000), ...ONCE },
@@ -72,7 +72,10 @@ async function attacked(t: Test, connections: number): Promise<void> {
   const server = await startServer(t, {
     env: { NODE_OPTIONS: `--import ${PROBE}`, LOOP_PROBE_PORT: String(probePort) },
   })
-  const blockedMs = async () => (await (await fetch(`http://127.0.0.1:${probePort}/`)).json()).blockedMs
+  const blockedMs = async () => {
+    const answer = await fetch(`http://127.0.0.1:${probePort}/`)
+    return ((await answer.json()) as { blockedMs: number }).blockedMs
+  }
   await others(t, server, 500)
   for (const [name, sending] of Object.entries(ATTACKS)) {
     const before = residentBytes(server.pid)

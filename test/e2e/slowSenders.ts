@@ -13,7 +13,7 @@ export interface SlowSending {
   /** Sent at once after the head. */
   readonly first: string
   /** Sent every {@link everyMs}; nothing if it is empty. */
-  readonly then: string
+  readonly later: string
   readonly everyMs: number
 }
 
@@ -27,7 +27,7 @@ export interface SlowSenders extends SlowSending {
 const AGAIN_MS = 1000
 
 if (workerData !== null) {
-  const { port, connections, addresses, head, first, then, everyMs } = workerData as SlowSenders
+  const { port, connections, addresses, head, first, later, everyMs } = workerData as SlowSenders
   let opened = 0
   const open = (i: number): void => {
     const localAddress = `127.0.0.${2 + (i % addresses)}`
@@ -37,7 +37,7 @@ if (workerData !== null) {
     socket.once('connect', () => {
       if (++opened === connections) parentPort!.postMessage('opened')
       socket.write(head + first)
-      if (then !== '') timer = setInterval(() => socket.write(then), everyMs)
+      if (later !== '') timer = setInterval(() => socket.write(later), everyMs)
     })
     socket.on('error', () => undefined).resume()
     socket.once('close', () => {

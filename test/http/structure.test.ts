@@ -101,7 +101,7 @@ t.test('the same in protobuf', (t) => {
     Buffer.from(
       protobuf.Writer.create()
         .uint32((number << 3) | 2)
-        .bytes(Buffer.from(contents))
+        .bytes(typeof contents === 'string' ? Buffer.from(contents) : contents)
         .finish(),
     )
   const many = (item: (i: number) => Uint8Array, length = 300_000) =>

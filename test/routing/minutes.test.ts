@@ -101,17 +101,17 @@ t.test('isochrones and users in the sample city', async (t) => {
   await t.test('search/users with a mode: 404, as the document says', async (t) => {
     const { responses } = api.operationOf('GET', '/v1/search/users')!.definition
     t.match(responses[404]?.description, /^With `mode`: .*outside of all regions or has no road nearby/)
-    const ask = (near: string, more = '') => api.call('GET', `/v1/search/users?near=${near}${more}`)
+    const ask = (place: string, more = '') => api.call('GET', `/v1/search/users?near=${place}${more}`)
     for (const mode of ['car', 'truck', 'foot', 'bike', 'motorbike'])
-      for (const [near, message] of [
+      for (const [place, message] of [
         ['51.5,0', /No region contains/],
         [OUT_AT_SEA, /[Tt]he nearest road for mode|No road for mode/],
       ] as const) {
-        const { status, body: answer } = await ask(near, `&radius=5&mode=${mode}`)
-        t.match({ status, ...answer.meta }, { status: 404, param: 'near', message }, `${near}, ${mode}`)
+        const { status, body: answer } = await ask(place, `&radius=5&mode=${mode}`)
+        t.match({ status, ...answer.meta }, { status: 404, param: 'near', message }, `${place}, ${mode}`)
       }
-    for (const near of ['51.5,0', OUT_AT_SEA])
-      t.match(await ask(near), { status: 200, body: { users: [] } }, `${near} in metres needs no road`)
+    for (const place of ['51.5,0', OUT_AT_SEA])
+      t.match(await ask(place), { status: 200, body: { users: [] } }, `${place} in metres needs no road`)
   })
   t.match(await server.api('GET', `/v1/search/users?near=${text(SQUARE)}&radius=50`), {
     status: 400,
