@@ -45,7 +45,8 @@ function inPieces(name: string, bytes: number): HostileCase {
             let text = ''
             socket.setEncoding('latin1').on('data', (piece: string) => (text += piece))
             socket.write(request)
-            await once(socket, 'close')
+            // Not `once`, which an error ends.
+            await new Promise((resolve) => socket.once('close', resolve))
             return text
           }),
         )
