@@ -127,11 +127,8 @@ t.test('the same in protobuf', (t) => {
   const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`key ${i}`, { number: i }]))
   const beacons = { items: Array.from({ length: 8 }, () => ({ type: 'ibeacon', uuid: 'x', major: '1' })) }
   const whole = { deviceId: 'x', latitude: 1, longitude: 2, accuracy: 5, foreground: true, metadata, beacons }
-  const largest = encode('protobuf', {
-    type: 'track',
-    id: 1,
-    updates: Array.from({ length: 1000 }, () => whole),
-  })
+  const track = { type: 'track', id: 1, updates: Array.from({ length: 1000 }, () => whole) }
+  const largest = encode('protobuf', track)
   t.equal((protobufCodec.decode(Buffer.from(largest)) as { updates?: unknown[] }).updates?.length, 1000)
   t.end()
 })
