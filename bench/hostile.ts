@@ -28,7 +28,8 @@ import type { BystanderData, Stalls } from './load/bystander.ts'
 import { startDistributed } from './load/distributed.ts'
 import { hostileCases, type Answered, type HostileCase } from './load/hostileCases.ts'
 import { trackUsers, worldGeofences, type WorldSize } from './load/hostileWorld.ts'
-import { BENCH_KEYS, freePort, seedGeofences, startRingfence, type ServerProcess } from './load/servers.ts'
+import { freePort } from '../test/kit/freePort.ts'
+import { BENCH_KEYS, seedGeofences, startRingfence, type ServerProcess } from './load/servers.ts'
 import { done, progress } from './progress.ts'
 
 const { values: options } = parseArgs({

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { NATS_SERVER, serverBinary } from '../test/kit/goServers.ts'
-import { freePort } from '../test/kit/server.ts'
+import { freePort } from '../test/kit/freePort.ts'
 import { Member } from './member.ts'
 
 export interface ClusterOptions {

@@ -1,9 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { parseKeys } from '../../src/registry/projects/keys.ts'
+import { freePort } from '../../test/kit/freePort.ts'
 import { definitionOf } from '../../test/registry/areaFinders.ts'
 import type { GeofenceDefinition } from '../../src/registry/geofences/geofenceRows.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
@@ -332,17 +332,6 @@ function processRssBytes(pid: number): number {
     return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
   }
   return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) * 1024
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      const port = typeof address === 'object' && address !== null ? address.port : 0
-      probe.close(() => resolve(port))
-    })
-  })
 }
 
 async function answers(url: string): Promise<boolean> {

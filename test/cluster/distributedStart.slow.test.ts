@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 import { until } from '../kit/waiting.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer } from '../kit/nats.ts'
-import { freePort } from '../kit/server.ts'
+import { freePort } from '../kit/freePort.ts'
 
 const skip = await skipWithout(NATS_SERVER)
 const ENV = { RINGFENCE_ENGINE: 'distributed', RINGFENCE_PARTITIONS: '8' }

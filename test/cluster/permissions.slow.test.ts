@@ -21,7 +21,8 @@ import { Receiver } from '../delivery/webhookKit.ts'
 import { until } from '../kit/waiting.ts'
 import { makeCertificates, withoutOpenssl, type Certificates } from '../kit/certificates.ts'
 import { NATS_SERVER, serverBinary, skipWithout } from '../kit/goServers.ts'
-import { freePort, KEYS } from '../kit/server.ts'
+import { freePort } from '../kit/freePort.ts'
+import { KEYS } from '../kit/server.ts'
 import { MailServer } from '../notify/mailServer.ts'
 
 const skip = (await skipWithout(NATS_SERVER)) || withoutOpenssl()

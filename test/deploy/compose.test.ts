@@ -17,7 +17,7 @@ import t from 'tap'
 import { loadOptions, OPTIONS } from '../../config/options.ts'
 import packageLock from '../../package-lock.json' with { type: 'json' }
 import { Member } from '../../cluster/member.ts'
-import { freePort } from '../kit/server.ts'
+import { freePort } from '../kit/freePort.ts'
 import { ROOT, run, schemaProblems, skipWithoutTool, text, yaml, type Document } from './tools.ts'
 
 const compose = yaml('docker-compose.yml')

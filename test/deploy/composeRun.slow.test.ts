@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { freePort } from '../kit/server.ts'
+import { freePort } from '../kit/freePort.ts'
 import { progress, until } from '../kit/waiting.ts'
 import { ROOT, run, yaml, type Document } from './tools.ts'
 

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
-import { freePort } from '../kit/server.ts'
+import { freePort } from '../kit/freePort.ts'
 import { until, untilReady } from '../kit/waiting.ts'
 import { run, text } from './tools.ts'
 

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:tls'
 import type { Test } from 'tap'
 import { makeCertificates } from '../kit/certificates.ts'
-import { freePort } from '../kit/server.ts'
+import { freePort } from '../kit/freePort.ts'
 import { skipWithoutTool, text as fileText } from './tools.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'ringfence-proxies-'))

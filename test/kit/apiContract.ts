@@ -63,8 +63,8 @@ export class ApiContract {
    * The contract of the server at an address; undefined if the server has no document, like a process without clients.
    * Servers with the same document share one, so that each schema is compiled once for all of them.
    */
-  static async of(url: string): Promise<ApiContract | undefined> {
-    const answer = await fetch(`${url}/v1/openapi.json`)
+  static async of(url: string, request: RequestInit = {}): Promise<ApiContract | undefined> {
+    const answer = await fetch(`${url}/v1/openapi.json`, request)
     const text = await answer.text()
     if (answer.status === 404) return undefined
     if (answer.status !== 200) throw new Error(`GET ${url}/v1/openapi.json → ${answer.status}: ${text}`)

@@ -12,7 +12,7 @@ import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-
 import type { Test } from 'tap'
 import { NATS_SERVER, serverBinary } from './goServers.ts'
 import { untilReady } from './waiting.ts'
-import { freePort } from './server.ts'
+import { freePort } from './freePort.ts'
 
 /** A server that is killed when the test ends. It is running unless `stopped` is set. */
 export async function natsServer(

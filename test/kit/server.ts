@@ -7,12 +7,12 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import type { ApiContract } from './apiContract.ts'
+import { freePort } from './freePort.ts'
 import { NODE_OPTIONS } from './nodeOptions.ts'
 import { untilReady } from './waiting.ts'
 import { makeWorld, shareWorld } from './world.ts'
@@ -28,6 +28,12 @@ const TEST_SETTINGS = [
   'RINGFENCE_REQUIRE_TILE38',
   'RINGFENCE_TILE38_SOURCE',
 ]
+
+/**
+ * Closes the connection after the answer. A server closes one that nobody uses for ten seconds. On a busy machine, a
+ * test may take as long to load the documents that answers are compared with, and would then lose its first request.
+ */
+const NOT_KEPT = { headers: { connection: 'close' } }
 
 /** The keys of the server's first project. */
 export const KEYS = {
@@ -103,7 +109,7 @@ export class Server {
       await server.restart()
       // Loaded here, because the demo and the cluster start servers without the packages for development.
       const { ApiContract } = await import('./apiContract.ts')
-      server.contract = await ApiContract.of(server.url)
+      server.contract = await ApiContract.of(server.url, NOT_KEPT)
     } catch (error) {
       await server.dispose()
       throw error
@@ -222,7 +228,7 @@ export class Server {
 
   async #ready(child: ChildProcess): Promise<void> {
     const isReady = () =>
-      fetch(`${this.url}/readyz`).then(
+      fetch(`${this.url}/readyz`, NOT_KEPT).then(
         (answer) => answer.arrayBuffer().then(() => answer.ok),
         () => false,
       )
@@ -243,26 +249,4 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null
-}
-
-/** Ports that {@link freePort} has returned or tried. */
-const given = new Set<number>()
-
-/** A free port below the range that the system uses for outgoing connections. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000)
-    // The test that received this port may not listen on it yet.
-    if (given.has(port)) continue
-    given.add(port)
-    const probe = createServer()
-    const free = await new Promise<boolean>((resolve) => {
-      probe.once('error', () => resolve(false))
-      probe.listen(port, '127.0.0.1', () => resolve(true))
-    })
-    if (!free) continue
-    probe.close()
-    await once(probe, 'close')
-    return port
-  }
 }

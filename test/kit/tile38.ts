@@ -16,7 +16,7 @@ import { Tile38Connection } from '../../src/tile38/tile38Connection.ts'
 import { serverBinary, ServerMissing, TILE38_SERVER } from './goServers.ts'
 import { NODE_OPTIONS } from './nodeOptions.ts'
 import { untilReady } from './waiting.ts'
-import { freePort } from './server.ts'
+import { freePort } from './freePort.ts'
 
 const STAND_IN = fileURLToPath(new URL('tile38StandInChild.ts', import.meta.url))
 

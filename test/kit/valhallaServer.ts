@@ -13,12 +13,12 @@ import {
   renameSync,
   rmSync,
 } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { valhallaConfig } from '../../src/geo/routing/valhallaConfig.ts'
+import { freePort } from './freePort.ts'
 import { untilReady } from './waiting.ts'
 import { executableOnPath, ServerMissing, SERVER_CACHE } from './goServers.ts'
 
@@ -111,12 +111,4 @@ export async function startValhalla(t: Test, tiles: string): Promise<string> {
     )
   await untilReady(child, NAME, isUp, () => '')
   return url
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -67,6 +67,15 @@ t.test('a first start that cannot listen keeps no keys from the next one', async
   })
 })
 
+t.test('two servers do not share a port: the second one ends, and says why', async (t) => {
+  const server = await startServer(t)
+  const args = ['--data', t.testdir(), '--port', String(server.port)]
+  const refused = { code: 1, stdout: '', stderr: /Cannot listen on [^]*another program uses the port/ }
+  t.match(await run([...args, '--host', '127.0.0.1']), refused)
+  t.match(await run(args), refused, 'on all addresses of the machine')
+  t.match(await server.api('POST', '/v1/track', TRACK), { status: 200 })
+})
+
 t.test('one data folder: its updates survive, and a second process is refused', async (t) => {
   const server = await startServer(t)
   t.match(await server.api('POST', '/v1/track', TRACK), {

@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 import { loadOptions, type OptionError } from '../../config/options.ts'
 import { lockStore, openStore } from '../../src/log/store.ts'
 import { failureFields, failureSentence } from '../../src/runtime/errors.ts'
-import { freePort } from '../kit/server.ts'
+import { freePort } from '../kit/freePort.ts'
 
 t.setTimeout(120_000)
 
