@@ -125,7 +125,7 @@ export class ActorHost implements Intake {
   #readers: (() => void)[] = []
   #flushing = false
   #scheduled = false
-  /** Updates in the previous batch. */
+  /** Updates in the last batch with updates. Each batch without one halves it. */
   #lastBatch = 0
 
   readonly #position = new RowPosition()
@@ -257,7 +257,8 @@ export class ActorHost implements Intake {
   /**
    * Starts a batch after the sockets of this turn of the event loop have been read, so that updates that arrived
    * together are processed together. Under load (if the last batch had several updates), it waits for two milliseconds
-   * more, unless there are many already.
+   * more, unless there are many already. A batch of commands alone says little about the load: if the next one did not
+   * gather, each answer of the road engine about a trip would cost the updates around it flushes of their own.
    */
   #schedule(): void {
     if (this.#flushing || this.#scheduled) return
@@ -360,7 +361,7 @@ export class ActorHost implements Intake {
       this.#parts.mailbox.release(command.bytes)
       command.done(result)
     }
-    this.#lastBatch = mails.length
+    this.#lastBatch = mails.length > 0 ? mails.length : this.#lastBatch >> 1
     this.#batch.clear()
     const readers = this.#readers
     this.#readers = []
