@@ -27,6 +27,7 @@ import { HostPositions } from '../actor/hostPositions.ts'
 import { HostUsers } from '../users/hostUsers.ts'
 import { HostTrips } from '../trips/hostTrips.ts'
 import { tripJobs } from '../trips/tripJobs.ts'
+import { KnownQuestions } from '../trips/knownQuestions.ts'
 import { TripShortcut } from '../trips/tripShortcut.ts'
 import { ALL_ACTOR_TYPES } from '../trips/tripTypes.ts'
 import { openEventIndex } from '../events/eventIndex.ts'
@@ -134,11 +135,13 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   const feed = new EventFeed(events)
   const measurer = new MeasuringPool(logger)
   const geo = openGeoServices({ options, logger, metrics, registry, map })
+  const questions = new KnownQuestions()
   const dispatcher = openDispatcher({
     intake: { execute: (...command) => host.execute(...command) },
     trips: { ask: (question) => trips.ask(question) },
     directory: registry.trips,
     ways: geo.ways,
+    questions,
     store: { partitions: store.partitions, salt },
     clock,
     acknowledge: (partition, numbers) =>
@@ -155,7 +158,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     clock,
     measurer,
     dispatcher,
-    shortcut: new TripShortcut(partitions, salt),
+    shortcut: new TripShortcut(partitions, salt, { ways: geo.ways, questions }),
   })
   const users = new HostUsers(() => [host], { salt, registry, clock })
   const trips: HostTrips = new HostTrips(() => [host], { registry, clock })

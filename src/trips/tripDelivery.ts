@@ -9,6 +9,7 @@ import type { TripEntry } from '../registry/trips/scopeTrips.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { FeedOutcome, ToldRow } from './feedOutcome.ts'
+import type { KnownQuestions } from './knownQuestions.ts'
 import type { EtaQuestion, MeasuredSection } from './machine/eta.ts'
 import type { MeasuredWay } from './machine/move.ts'
 import type { Trips } from './port.ts'
@@ -29,6 +30,8 @@ export interface DeliveryPorts {
   readonly trips: Trips
   readonly directory: TripNames
   readonly ways: WayMeasurer
+  /** The ways that are known to be wanted before the trips are asked. */
+  readonly questions?: Pick<KnownQuestions, 'of'>
   readonly store: { readonly partitions: number; readonly salt: StoreSalt }
   readonly clock: Clock
 }
@@ -176,10 +179,15 @@ export class TripDelivery {
   async #moveOne(telling: Telling, id: string): Promise<MovedByRow | undefined>
   async #moveOne(telling: Telling, id: string, named: Named): Promise<MovedByRow | Stale | undefined>
   async #moveOne(telling: Telling, id: string, named?: Named): Promise<MovedByRow | Stale | undefined> {
-    const { intake, ways } = this.#ports
+    const { intake, ways, questions } = this.#ports
     const { row } = telling
     const { scope } = row
-    let way: MeasuredWay | undefined
+    const measured = async (question: EtaQuestion): Promise<MeasuredWay> => ({
+      question,
+      sections: await ways.measure(question),
+    })
+    const wanted = questions?.of(row.update, id)
+    let way = wanted && (await measured(wanted))
     for (let tried = 0; tried < TRIES; tried++) {
       const call: TripMoveCall = { scope, id, row, isNamed: false, ...named, ...(way && { way }) }
       const result: TripMoveResult = await intake.execute(TRIP_MOVE, call, 0)
@@ -193,7 +201,7 @@ export class TripDelivery {
         case 'stale':
           return { isStale: true }
         case 'question':
-          way = { question: result.question, sections: await ways.measure(result.question) }
+          way = await measured(result.question)
           break
         default:
           telling.isInVain = true

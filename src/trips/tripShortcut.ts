@@ -6,6 +6,8 @@ import { locateTrip, type StoreSalt } from '../events/ids.ts'
 import type { StoredEvent } from '../events/port.ts'
 import { isEnded, type Trip } from '../model/trip.ts'
 import type { RegistryView, ScopeView } from '../rules/port.ts'
+import type { KnownQuestions } from './knownQuestions.ts'
+import type { EtaQuestion } from './machine/eta.ts'
 import { moved, type Moved } from './machine/move.ts'
 import { expiresAt } from './machine/status.ts'
 import { commitStep } from './step.ts'
@@ -13,13 +15,28 @@ import { TRIPS } from './tripActor.ts'
 import { causeOfRow, isTheirs, moveOf, moveSurroundings } from './tripMove.ts'
 import { tripJson } from './tripRecord.ts'
 
+/** Tells which ways need not be asked for. */
+export interface WayOutlook {
+  /** Whether nobody would know the way, or not in time, as far as that can be told at once. */
+  isHopeless(question: EtaQuestion): boolean
+  /** Called for each way that was not measured for this reason. */
+  gaveUp(): void
+}
+
+export interface ShortcutParts {
+  /** If absent, each way that an update wants is measured. */
+  readonly ways?: WayOutlook | undefined
+  /** Remembers the ways that the feed will want. */
+  readonly questions?: Pick<KnownQuestions, 'put'> | undefined
+}
+
 /**
  * Moves trips in the frame of the update that moves them.
  *
  * The obvious way sends every update through the feed: two more commits, a text of the update and a timer, for a trip
  * that is often in the same process. Here an update whose trips are all in partitions of the same host moves them at
  * once. Both are in one frame, so none is durable without the other, and nothing needs to be told again. Whatever is
- * not usual goes through the feed: a way that must be measured, a trip that is to be created, bound or expired, a
+ * not usual goes through the feed: a way that can be measured, a trip that is to be created, bound or expired, a
  * second update of the same trip in the frame. The distributed engine does without it, because the partition of a
  * device and that of its trip are seldom the same.
  *
@@ -33,6 +50,7 @@ import { tripJson } from './tripRecord.ts'
 export class TripShortcut implements FeedShortcut {
   readonly #partitions: ReadonlyMap<number, Partition>
   readonly #salt: StoreSalt
+  readonly #parts: ShortcutParts
   readonly #taken: Taken[] = []
   /** The `_id`s of the trips in {@link #taken}. */
   readonly #ids = new Set<string>()
@@ -40,9 +58,10 @@ export class TripShortcut implements FeedShortcut {
   #registry: RegistryView | undefined
 
   /** Moves the trips of a host's partitions. */
-  constructor(partitions: readonly Partition[], salt: StoreSalt) {
+  constructor(partitions: readonly Partition[], salt: StoreSalt, parts: ShortcutParts = {}) {
     this.#partitions = new Map(partitions.map((partition) => [partition.number, partition]))
     this.#salt = salt
+    this.#parts = parts
   }
 
   begin(time: number, registry: RegistryView): void {
@@ -84,7 +103,8 @@ export class TripShortcut implements FeedShortcut {
       const { time: at, latitude, longitude, isInaccurate } = row.update
       const trail = { added: isInaccurate ? undefined : { time: at, latitude, longitude } }
       const cause = causeOfRow(row)
-      for (const { partition, moved: to } of moves) {
+      for (const { partition, moved: to, isWayUnknown } of moves) {
+        if (isWayUnknown) this.#parts.ways!.gaveUp()
         if (partition !== current) {
           current?.end(writer, events)
           partition.begin(writer, time, registry.revision)
@@ -119,8 +139,18 @@ export class TripShortcut implements FeedShortcut {
       if (trip.userId === undefined && user.userId !== undefined) return undefined
       trip = { ...trip, deviceId: user.deviceId }
     }
-    const to = moved(trip, moveOf(row), moveSurroundings(view, this.#time), undefined)
-    return to === undefined || 'stops' in to ? undefined : { partition, moved: to }
+    const { ways, questions } = this.#parts
+    const move = moveOf(row)
+    const surroundings = moveSurroundings(view, this.#time)
+    const to = moved(trip, move, surroundings, undefined)
+    if (to === undefined) return undefined
+    if (!('stops' in to)) return { partition, moved: to, isWayUnknown: false }
+    if (ways?.isHopeless(to) === true) {
+      const straight = moved(trip, move, surroundings, { question: to, sections: undefined })
+      return { partition, moved: straight as Moved, isWayUnknown: true }
+    }
+    questions?.put(row.update, id, to)
+    return undefined
   }
 }
 
@@ -134,6 +164,8 @@ type UpdateRow = FeedRow & { readonly update: FeedUpdate }
 interface Move {
   readonly partition: Partition
   readonly moved: Moved
+  /** Whether it wanted a way that nobody knows, so that it goes by the straight line. */
+  readonly isWayUnknown: boolean
 }
 
 /** An update whose trips move with it. */

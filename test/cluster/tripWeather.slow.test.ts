@@ -78,7 +78,7 @@ function engineOf(
   }
 }
 
-const ways = { measure: () => Promise.resolve(undefined) }
+const ways = { measure: () => Promise.resolve(undefined), isHopeless: () => true, gaveUp() {} }
 const troubled = (error: Error) => {
   if (!(error instanceof ApiError)) throw error
 }
@@ -96,12 +96,20 @@ function embedded() {
       committed: (partitions) => dispatcher.committed(partitions),
       moved: (...known) => dispatcher.moved(...known),
     },
-    shortcut: (partitions) => new TripShortcut(partitions, SALT),
+    shortcut: (partitions) => new TripShortcut(partitions, SALT, { ways }),
   })
   const { host } = engine
   const trips = new HostTrips(() => [host], { registry: world, clock })
   const dispatcher = new TripDispatcher({
-    delivery: new TripDelivery({ intake: host, trips, directory, ways, store: STORE, clock }),
+    delivery: new TripDelivery({
+      intake: host,
+      trips,
+      directory,
+
+      ways,
+      store: STORE,
+      clock,
+    }),
     acknowledge: (partition, numbers) =>
       host.executeIn(partition, FEED_ACK, { partition: partition.number, numbers }, 0),
     seenBytes: 1e6,

@@ -88,3 +88,30 @@ t.test(
     t.strictSame(ways.counters, { measured: 2, unknown: 599 })
   },
 )
+
+t.test('whoever would be answered too late is told so at once', async (t) => {
+  const waysIn = (milliseconds: number) => waysOf(() => sleep(milliseconds, ANSWER))
+  const ways = waysIn(50)
+  const answered = () => ways.measure(WAY)
+  const asked = Array.from({ length: 60 }, answered)
+  t.notOk(ways.isHopeless(WAY), 'nobody knows yet how long an answer takes')
+  await Promise.all(asked)
+  // Four at a time, and 50 ms each: about 80 can be answered in a second.
+  const found = Array.from({ length: 300 }, answered)
+  t.ok(ways.isHopeless(WAY))
+  const began = performance.now()
+  t.equal(await ways.measure(WAY), undefined)
+  t.ok(performance.now() - began < 500)
+  const sections = await Promise.all(found)
+  const known = sections.filter((one) => one !== undefined).length
+  t.ok(known > 20 && known <= 100, `${known} were measured`)
+  t.notOk(ways.isHopeless(WAY), 'and there is room again')
+  ways.gaveUp()
+  t.strictSame(ways.counters, { measured: 60 + known, unknown: 300 - known + 2 })
+  const nowhere: RoutingEngines = {
+    containing() {
+      throw new ApiError(404, 'It is in no map region.')
+    },
+  }
+  t.ok(new RoadWays(nowhere).isHopeless(WAY))
+})

@@ -19,6 +19,7 @@ import type { Job } from '../../src/jobs/port.ts'
 import type { FeedOutcome } from '../../src/trips/feedOutcome.ts'
 import { HostTrips } from '../../src/trips/hostTrips.ts'
 import { asTheCrowFlies, type EtaQuestion } from '../../src/trips/machine/eta.ts'
+import { KnownQuestions } from '../../src/trips/knownQuestions.ts'
 import { TripDispatcher } from '../../src/trips/tripDispatcher.ts'
 import { TripDelivery } from '../../src/trips/tripDelivery.ts'
 import { TripService } from '../../src/trips/tripService.ts'
@@ -74,9 +75,18 @@ export function directoryOf(world: World, clock: Clock): TripDirectory {
   return new TripDirectory(image, edits, clock, (scope) => world.scope(scope).trips)
 }
 
+/** West of this longitude there are no roads. */
+const ROADS_FROM = -0.5
+
+/** What a shortcut needs of a {@link Life}: it knows where there are no roads, and says what it wants to be measured. */
+export const SHORTCUT_PARTS = {
+  ways: { isHopeless: ({ longitude }: EtaQuestion) => longitude < ROADS_FROM, gaveUp() {} },
+  questions: new KnownQuestions(),
+}
+
 /** Roads on which everything is half as far again, and which end in the west. */
 function measured({ mode, latitude, longitude, stops }: EtaQuestion) {
-  if (longitude < -0.5) return undefined
+  if (longitude < ROADS_FROM) return undefined
   let from = [longitude, latitude] as const
   return stops.map(({ location }, i) => {
     const meters = 150_000 * Math.hypot(location[0] - from[0], location[1] - from[1])
@@ -91,6 +101,8 @@ function measured({ mode, latitude, longitude, stops }: EtaQuestion) {
 export class Life {
   readonly engine: Engine
   readonly service: TripService
+  /** Called for each command, with the name of its kind. */
+  commanded: ((name: string) => void) | undefined
   /** Resolves when it has ended. */
   readonly ended: Promise<void>
   readonly #reached = new Map<CrashPoint, number>()
@@ -141,8 +153,18 @@ export class Life {
         return measured(question)
       },
     }
+    const { questions } = SHORTCUT_PARTS
     this.#dispatcher = new TripDispatcher({
-      delivery: new TripDelivery({ intake, trips, directory: names, ways, store, clock }),
+      delivery: new TripDelivery({
+        intake,
+        trips,
+        directory: names,
+
+        ways,
+        questions,
+        store,
+        clock,
+      }),
       acknowledge: (partition, numbers) =>
         this.#command('feed.ack', () =>
           host.executeIn(partition, FEED_ACK, { partition: partition.number, numbers }, 0),
@@ -247,6 +269,7 @@ export class Life {
   }
 
   async #command<R>(name: string, run: () => Promise<R>): Promise<R> {
+    this.commanded?.(name)
     await this.#alive(Promise.resolve())
     if (this.#isHere(`${name} in flight` as CrashPoint)) {
       this.engine.log.holding = true

@@ -16,7 +16,7 @@ import { aGeofence, Engine, MemoryEvents, MemoryLog, MINUTE, NOON, runs, SALT, W
 import { Random } from '../actor/world.ts'
 import fc from '../kit/fastCheck.ts'
 import { until } from '../kit/waiting.ts'
-import { CRASH_POINTS, directoryOf, Life, type CrashPoint } from './crashKit.ts'
+import { CRASH_POINTS, directoryOf, Life, SHORTCUT_PARTS, type CrashPoint } from './crashKit.ts'
 import { Clients, drawStep, historyOf, HOME, USERS, type Step } from './steps.ts'
 
 const DAY = 24 * 60 * MINUTE
@@ -122,7 +122,9 @@ class Scene {
       world: this.world,
       log,
       events: new MemoryEvents(),
-      shortcut: this.#isShort ? (partitions) => new TripShortcut(partitions, SALT) : undefined,
+      shortcut: this.#isShort
+        ? (partitions) => new TripShortcut(partitions, SALT, SHORTCUT_PARTS)
+        : undefined,
       ...(dispatcher && { dispatcher }),
     })
   }

@@ -2,13 +2,14 @@
 import t from 'tap'
 import { DEVICES } from '../../src/actor/actorTypes.ts'
 import type { FeedDispatcher } from '../../src/actor/host.ts'
+import type { Trip } from '../../src/model/trip.ts'
 import type { Update } from '../../src/model/update.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { TripShortcut } from '../../src/trips/tripShortcut.ts'
 import { ALL_ACTOR_TYPES } from '../../src/trips/tripTypes.ts'
 import { aGeofence, applied, Engine, NOON, SALT, World } from '../actor/kit.ts'
 import { until } from '../kit/waiting.ts'
-import { directoryOf, Life } from './crashKit.ts'
+import { directoryOf, Life, SHORTCUT_PARTS } from './crashKit.ts'
 import { tripsOf } from './tripKit.ts'
 
 const HOME = { tag: 'store', externalId: 'home' }
@@ -26,7 +27,7 @@ async function underWay() {
   }
   const options = {
     types: ALL_ACTOR_TYPES,
-    shortcut: (partitions: Engine['partitions']) => new TripShortcut(partitions, SALT),
+    shortcut: (partitions: Engine['partitions']) => new TripShortcut(partitions, SALT, SHORTCUT_PARTS),
   }
   const engine = new Engine({ ...options, clock, world, dispatcher })
   const life = new Life(engine, directoryOf(world, clock), new Map(), () => {})
@@ -113,6 +114,34 @@ t.test('a row of the device that waits comes first', async (t) => {
   await until(() => life.isCalm)
   const [trip] = tripsOf(engine.partitions)
   t.equal(trip!.heard[0]!.number, applied(near!).feed)
+})
+
+t.test(
+  'a way that nobody would know is not asked for: the straight line counts, in the same frame',
+  async (t) => {
+    const { clock, engine, life, update } = await underWay()
+    // There the road has ended.
+    clock.advance(30_000)
+    const frames = engine.log.frames.length
+    const { trips } = applied(await engine.track(update(60)))
+    t.strictSame([engine.log.frames.length, life.isCalm], [frames + 1, true])
+    const { eta } = JSON.parse(trips!.trip!)
+    t.strictSame(eta, { duration: 117, distance: 78_000, source: 'straight' })
+    const [{ estimate }] = tripsOf(engine.partitions) as [Trip]
+    t.match(estimate, { source: 'straight', time: clock.now() })
+  },
+)
+
+t.test('a way that the feed wants is measured before its trip is asked', async (t) => {
+  const { clock, engine, life, update } = await underWay()
+  clock.advance(30_000)
+  const asked: string[] = []
+  life.commanded = (name) => asked.push(name)
+  const { feed } = applied(await engine.track(update(19)))
+  await until(() => life.isCalm)
+  t.strictSame(asked, ['trip.move', 'feed.ack'])
+  const [trip] = tripsOf(engine.partitions)
+  t.match([trip!.heard[0]!.number, trip!.estimate], [feed, { source: 'road', time: clock.now() }])
 })
 
 t.test('no more than a thousand trips move in a frame', async (t) => {

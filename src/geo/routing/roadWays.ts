@@ -9,6 +9,8 @@ const AT_ONCE = 4
 const MOST_WAITING = 500
 /** The longest time that somebody waits for a way. */
 const GIVE_UP_MS = 1000
+/** The share of the last answer in how long an answer takes. */
+const LAST_SHARE = 0.1
 /** How far ahead on the way its point is that an answer names, in minutes: about until it is measured again. */
 const AHEAD_MINUTES = 0.5
 
@@ -37,9 +39,33 @@ export class RoadWays {
   readonly counters = { measured: 0, unknown: 0 }
   readonly #engines: RoutingEngines
   readonly #limit = new ConcurrencyLimit(AT_ONCE, MOST_WAITING)
+  #underWay = 0
+  /** How many wait for their turn, without those that have given up. */
+  #waiting = 0
+  /** About how long the engine takes for an answer while {@link AT_ONCE} are asked for, in milliseconds. */
+  #answerMs = 0
 
   constructor(engines: RoutingEngines) {
     this.#engines = engines
+  }
+
+  /**
+   * Whether {@link measure} would not know the way, as far as that can be told at once: there is no network, or so many
+   * wait that the answer would be late. Whoever then does without it says so by {@link gaveUp}.
+   */
+  isHopeless(way: Way): boolean {
+    if (this.#isBusy) return true
+    try {
+      this.#engines.containing(pointsOf(way))
+      return false
+    } catch {
+      return true
+    }
+  }
+
+  /** Counts a way that was not measured because it is hopeless. */
+  gaveUp(): void {
+    this.counters.unknown++
   }
 
   /**
@@ -47,27 +73,62 @@ export class RoadWays {
    * @returns undefined if there is no network, no road, no way, or no time
    */
   async measure(way: Way): Promise<readonly Section[] | undefined> {
-    let isLate = false
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => {
-        isLate = true
-        resolve(undefined)
-      }, GIVE_UP_MS)
-    })
-    const measured = this.#limit.run(async () => (isLate ? undefined : this.#ask(way))).catch(() => undefined)
-    const sections = await Promise.race([measured, late])
-    clearTimeout(timer)
+    const sections = this.#isBusy ? undefined : await this.#inTime(way)
     this.counters[sections === undefined ? 'unknown' : 'measured']++
     return sections
   }
 
-  async #ask({ mode, latitude, longitude, stops }: Way): Promise<readonly Section[] | undefined> {
-    const positions = [[longitude, latitude] as const, ...stops.map(({ location }) => location)]
-    const points = positions.map((position) => ({ param: 'location', position }))
+  /** Whether another answer would be late: after those under way, those that wait, and its own. */
+  get #isBusy(): boolean {
+    if (this.#underWay < AT_ONCE) return false
+    if (this.#waiting >= MOST_WAITING) return true
+    return (Math.floor(this.#waiting / AT_ONCE) + 2) * this.#answerMs > GIVE_UP_MS
+  }
+
+  async #inTime(way: Way): Promise<readonly Section[] | undefined> {
+    let isWaiting = true
+    let isLate = false
+    let timer: NodeJS.Timeout | undefined
+    const waitsNoMore = () => {
+      if (isWaiting) this.#waiting--
+      isWaiting = false
+    }
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => {
+        isLate = true
+        waitsNoMore()
+        resolve(undefined)
+      }, GIVE_UP_MS)
+    })
+    this.#waiting++
+    const measured = this.#limit
+      .run(async () => {
+        waitsNoMore()
+        return isLate ? undefined : this.#timed(way)
+      })
+      .catch(() => undefined)
+    const sections = await Promise.race([measured, late])
+    clearTimeout(timer)
+    waitsNoMore()
+    return sections
+  }
+
+  async #timed(way: Way): Promise<readonly Section[] | undefined> {
+    const began = performance.now()
+    this.#underWay++
+    try {
+      return await this.#ask(way)
+    } finally {
+      this.#underWay--
+      this.#answerMs += LAST_SHARE * (performance.now() - began - this.#answerMs)
+    }
+  }
+
+  async #ask(way: Way): Promise<readonly Section[] | undefined> {
+    const points = pointsOf(way)
     const { trip } = await this.#engines.containing(points).ask('route', {
       locations: points.map(locationOf),
-      costing: costingOf(mode),
+      costing: costingOf(way.mode),
       units: 'kilometers',
       directions_type: 'none',
     })
@@ -77,6 +138,11 @@ export class RoadWays {
       return ahead === undefined ? section : { ...section, ahead }
     })
   }
+}
+
+function pointsOf({ latitude, longitude, stops }: Way) {
+  const positions = [[longitude, latitude] as const, ...stops.map(({ location }) => location)]
+  return positions.map((position) => ({ param: 'location', position }))
 }
 
 /** The point ahead; undefined on a way that ends before it. */
