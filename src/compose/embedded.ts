@@ -140,6 +140,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     intake: { execute: (...command) => host.execute(...command) },
     trips: { ask: (question) => trips.ask(question) },
     directory: registry.trips,
+    registry,
     ways: geo.ways,
     questions,
     store: { partitions: store.partitions, salt },

@@ -91,6 +91,7 @@ export async function openOwners(parts: DistributedParts, ways: WayMeasurer) {
         intake: gateway,
         trips,
         directory: registry.trips,
+        registry,
         ways,
         store: { partitions, salt },
         clock,

@@ -6,6 +6,7 @@ import type { ScopeId } from '../model/scope.ts'
 import { isEnded, type TripOptions } from '../model/trip.ts'
 import type { TripNames } from '../registry/trips/port.ts'
 import type { TripEntry } from '../registry/trips/scopeTrips.ts'
+import type { RegistryView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { FeedOutcome, ToldRow } from './feedOutcome.ts'
@@ -13,6 +14,7 @@ import type { KnownQuestions } from './knownQuestions.ts'
 import type { EtaQuestion, MeasuredSection } from './machine/eta.ts'
 import type { MeasuredWay } from './machine/move.ts'
 import type { Trips } from './port.ts'
+import { isLong, shortRow } from './shortRow.ts'
 import { TRIP_ERASURE } from './tripErasure.ts'
 import { TRIP_MOVE, type MovedTrip, type TripMoveCall, type TripMoveResult } from './tripMove.ts'
 
@@ -29,6 +31,7 @@ export interface DeliveryPorts {
   readonly intake: Pick<Intake, 'execute'>
   readonly trips: Trips
   readonly directory: TripNames
+  readonly registry: Pick<RegistryView, 'scope'>
   readonly ways: WayMeasurer
   /** The ways that are known to be wanted before the trips are asked. */
   readonly questions?: Pick<KnownQuestions, 'of'>
@@ -189,7 +192,8 @@ export class TripDelivery {
     const wanted = questions?.of(row.update, id)
     let way = wanted && (await measured(wanted))
     for (let tried = 0; tried < TRIES; tried++) {
-      const call: TripMoveCall = { scope, id, row, isNamed: false, ...named, ...(way && { way }) }
+      const told = isLong(row.update) ? await this.#shortened(row, id) : row
+      const call: TripMoveCall = { scope, id, row: told, isNamed: false, ...named, ...(way && { way }) }
       const result: TripMoveResult = await intake.execute(TRIP_MOVE, call, 0)
       switch (result.is) {
         case 'moved':
@@ -209,6 +213,13 @@ export class TripDelivery {
       }
     }
     throw again()
+  }
+
+  async #shortened(row: UpdateRow, id: string): Promise<UpdateRow> {
+    const { trips, registry } = this.#ports
+    const { scope } = row
+    const found = await trips.ask({ scope, ask: 'trip', id, includeLocations: false })
+    return shortRow(row, found.trips[0]?.trip, registry.scope(scope))
   }
 
   /** Removes the record from all trips. */

@@ -105,7 +105,7 @@ function embedded() {
       intake: host,
       trips,
       directory,
-
+      registry: world,
       ways,
       store: STORE,
       clock,
@@ -153,7 +153,7 @@ async function distributed(random: Random, calls: SimulatedCalls) {
     openDispatcher: (acknowledge) => {
       const intake = gatewayOf(calls, world, { pause })
       const dispatcher = new TripDispatcher({
-        delivery: new TripDelivery({ intake, trips, directory, ways, store: STORE, clock }),
+        delivery: new TripDelivery({ intake, trips, directory, registry: world, ways, store: STORE, clock }),
         acknowledge,
         seenBytes: 1e6,
         gatherMs: 1,

@@ -159,7 +159,7 @@ export class Life {
         intake,
         trips,
         directory: names,
-
+        registry: world,
         ways,
         questions,
         store,

@@ -1,4 +1,5 @@
 /** An engine whose updates move trips as its rows are told, without a courier. */
+import type { Intake } from '../../src/actor/port.ts'
 import type { FeedRow } from '../../src/actor/feedTable.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { HostTrips } from '../../src/trips/hostTrips.ts'
@@ -19,10 +20,19 @@ export function scene() {
   const engine = engineWithTrips({ partitions: 1, clock, world })
   const { host } = engine
   const store = { partitions: 1, salt: SALT }
+  /** How many bytes each command would take in a message to another process. */
+  const sent: number[] = []
+  const intake: Pick<Intake, 'execute'> = {
+    execute(kind, args, bytes) {
+      sent.push(Buffer.byteLength(JSON.stringify(kind.encode(args))))
+      return host.execute(kind, args, bytes)
+    },
+  }
   const delivery = new TripDelivery({
-    intake: host,
+    intake,
     trips: new HostTrips(() => [host], { registry: world, clock }),
     directory,
+    registry: world,
     ways: { measure: async () => undefined },
     store,
     clock,
@@ -42,5 +52,5 @@ export function scene() {
     return directory.edit(() => directory.reserve(0, NAME, undefined, draw))
   }
   const statuses = () => tripsOf(engine.partitions).map(({ status }) => status)
-  return { clock, world, directory, engine, delivery, update, reserve, statuses }
+  return { clock, world, directory, engine, delivery, sent, update, reserve, statuses }
 }

@@ -86,6 +86,9 @@ export interface Moved {
   readonly wrong: readonly WrongGeofence[]
 }
 
+/** How many `user.arrived_at_wrong_trip_destination` one update makes of a trip at most: for the first that it entered. */
+export const MOST_WRONG = 100
+
 export interface WrongGeofence {
   readonly geofence: GeofenceProperties
   readonly confidence: Confidence
@@ -330,6 +333,7 @@ function wrongGeofences(
     if (!isEnded(leg.status) && leg.destination.tag === destination.tag) meant.add(leg.destination.externalId)
   const wrong: WrongGeofence[] = []
   for (const { id, confidence } of entered) {
+    if (wrong.length === MOST_WRONG) break
     const geofence = geofences.withId(id)?.geofence
     if (geofence?.tag === destination.tag && !meant.has(geofence.externalId))
       wrong.push({ geofence, confidence })
