@@ -8,8 +8,6 @@ import { deviceHash } from '../model/deviceHash.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Update } from '../model/update.ts'
-import type { Applied } from './applied.ts'
-import type { ShortcutOutcome } from './feedShortcut.ts'
 import { Batch, type BatchParts, type Missing, type UpdateCounters } from './batch.ts'
 import type { CommandKind, StoreShape } from './command.ts'
 import { Mailboxes, type UpdateMail } from './mailboxes.ts'
@@ -62,7 +60,7 @@ export interface FeedDispatcher {
   /** Called when some partitions have new rows, all of which are durable. */
   committed(partitions: readonly Partition[]): void
   /** Called for an update whose trips were moved with it (feedShortcut.ts), when that is durable. */
-  moved(scope: ScopeId, deviceId: string, number: number, outcome: ShortcutOutcome): void
+  moved(scope: ScopeId, deviceId: string, number: number): void
 }
 
 export interface EventConsumer extends CommittedConsumer<StoredEvent> {
@@ -353,7 +351,8 @@ export class ActorHost implements Intake {
       const result = results[i]!
       if (result instanceof ApiError) submitter.refused(result, update)
       else {
-        if (result.trips !== undefined) this.#moved(update, result)
+        if (result.trips !== undefined)
+          this.#parts.dispatcher?.moved(update.scope, update.deviceId, result.feed!)
         submitter.applied(result, update)
       }
     }
@@ -368,10 +367,6 @@ export class ActorHost implements Intake {
     for (const read of readers) read()
     if (this.#hasMail) this.#schedule()
     else this.#backlogLater()
-  }
-
-  #moved({ scope, deviceId }: Update, { feed, trips }: Applied): void {
-    this.#parts.dispatcher?.moved(scope, deviceId, feed!, trips!)
   }
 
   /**

@@ -9,7 +9,7 @@ import type { ScopeId } from '../model/scope.ts'
 export interface FeedOutcomes {
   /**
    * Waits for the outcome, but not long. After {@link OUTCOME_MS}, it is what the device saw last.
-   * @returns undefined if nobody remembers
+   * @returns undefined if nobody remembers, or if what the device saw last is the present trip
    * @throws {ApiError} 503 if the device has not seen anything yet
    */
   of(question: FeedQuestion): Promise<FeedOutcome | undefined>

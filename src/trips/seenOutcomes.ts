@@ -35,11 +35,11 @@ export class SeenOutcomes {
   /**
    * The trip as the device saw it last, and the events of a row.
    * @param number the row; undefined if its events are not wanted
-   * @returns undefined if nobody remembers the device
+   * @returns undefined if nobody remembers the device, or if what it saw is the present trip
    */
   get(device: string, number?: number): FeedOutcome | undefined {
     const seen = this.#devices.get(device)
-    if (seen === undefined) return undefined
+    if (seen?.trip === undefined) return undefined
     const { trip } = seen
     if (number === undefined) return { trip, events: NO_EVENTS }
     const events = number === seen.number ? seen.events : seen.earlier?.get(number)?.events
@@ -55,14 +55,28 @@ export class SeenOutcomes {
     if (before !== undefined) this.#forget(device, before)
     const earlier = before !== undefined && isAsked ? this.#earlierOf(before) : undefined
     const bytes = SEEN_BYTES + 2 * (trip?.length ?? 0) + bytesOf(events)
-    const seen: Seen = {
+    this.#set(device, {
       number,
       trip,
       events,
       bytes,
       earlier: earlier?.rows,
       earlierBytes: earlier?.bytes ?? 0,
-    }
+    })
+  }
+
+  /**
+   * Remembers that the device's trips moved together with its row. What it saw is not kept, because in the same process
+   * its trips can be asked: the texts of all devices on trips would be a third of what survives of an update.
+   */
+  moved(device: string, number: number): void {
+    const before = this.#devices.get(device)
+    if (before !== undefined) this.#forget(device, before)
+    const none = { earlier: undefined, earlierBytes: 0 }
+    this.#set(device, { number, trip: undefined, events: NO_EVENTS, bytes: SEEN_BYTES, ...none })
+  }
+
+  #set(device: string, seen: Seen): void {
     this.#devices.set(device, seen)
     this.#bytes += seen.bytes + seen.earlierBytes
     if (this.#bytes <= this.#mostBytes) return
@@ -104,8 +118,11 @@ const EVENTS_BYTES = 100
 const NO_EVENTS: readonly string[] = []
 
 /** The last outcome of a device. */
-interface Seen extends FeedOutcome {
+interface Seen {
   readonly number: number
+  /** Undefined if it is the present trip. */
+  readonly trip: string | null | undefined
+  readonly events: readonly string[]
   readonly bytes: number
   /** The events of the rows before, by number, which ascends. */
   readonly earlier: Map<number, Earlier> | undefined

@@ -91,8 +91,8 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
     }
   }
 
-  moved(scope: ScopeId, deviceId: string, number: number, outcome: FeedOutcome): void {
-    this.#seen.put(deviceOf(scope, deviceId), number, outcome, false)
+  moved(scope: ScopeId, deviceId: string, number: number): void {
+    this.#seen.moved(deviceOf(scope, deviceId), number)
   }
 
   /** Stops telling. What is being told is told again by the next owner, and has no effect then. */
@@ -114,11 +114,11 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
   /** The outcome for an update that was sent again. Its events were told before. */
   async #last(device: string, queue?: DeviceQueue): Promise<FeedOutcome | undefined> {
     if (queue === undefined) return this.#seen.get(device)
-    const { trip } = await this.#wait(device, queue.numbers.at(-1)!)
-    return { trip, events: [] }
+    const waited = await this.#wait(device, queue.numbers.at(-1)!)
+    return waited && { trip: waited.trip, events: [] }
   }
 
-  #wait(device: string, number: number): Promise<FeedOutcome> {
+  #wait(device: string, number: number): Promise<FeedOutcome | undefined> {
     const { outcomeMs = OUTCOME_MS } = this.#parts
     const key = `${number} ${device}`
     return new Promise((resolve, reject) => {
@@ -130,9 +130,8 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
         const waiters = this.#waiters.get(key)!.filter((one) => one !== told)
         if (waiters.length > 0) this.#waiters.set(key, waiters)
         else this.#waiters.delete(key)
-        const seen = this.#seen.get(device)
-        if (seen !== undefined) resolve(seen)
-        else reject(notInTime())
+        if (this.#seen.lastOf(device) === undefined) reject(notInTime())
+        else resolve(this.#seen.get(device))
       }, outcomeMs)
       this.#waiters.set(key, [...(this.#waiters.get(key) ?? []), told])
     })

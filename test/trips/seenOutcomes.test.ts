@@ -28,6 +28,18 @@ t.test('the events of earlier rows are there for a while', async (t) => {
   t.strictSame(seen.get('a', 4)?.events, [], 'its asker has had it')
 })
 
+t.test('of trips that moved with their update, only the number is kept', async (t) => {
+  const seen = new SeenOutcomes(1e6, 40)
+  seen.put('a', 1, outcome(1), true)
+  seen.moved('a', 2)
+  t.strictSame([seen.lastOf('a'), seen.get('a'), seen.get('a', 2)], [2, undefined, undefined])
+  seen.put('a', 3, outcome(3), true)
+  t.strictSame(seen.get('a', 3), outcome(3))
+  const small = new SeenOutcomes(1000)
+  for (let i = 0; i < 10; i++) small.moved(`${i}`, i)
+  t.strictSame([small.lastOf('4'), small.lastOf('5')], [undefined, 5], 'their number is bounded, too')
+})
+
 t.test(
   'property: it keeps no more bytes than it may, and the last outcome of whoever was seen lately',
   async () => {

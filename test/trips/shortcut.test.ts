@@ -2,9 +2,10 @@
 import t from 'tap'
 import { DEVICES } from '../../src/actor/actorTypes.ts'
 import type { FeedDispatcher } from '../../src/actor/host.ts'
-import type { Trip } from '../../src/model/trip.ts'
+import { pointDistance } from '../../src/geometry/distance.ts'
 import type { Update } from '../../src/model/update.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
+import { asTheCrowFlies } from '../../src/trips/machine/eta.ts'
 import { TripShortcut } from '../../src/trips/tripShortcut.ts'
 import { ALL_ACTOR_TYPES } from '../../src/trips/tripTypes.ts'
 import { aGeofence, applied, Engine, NOON, SALT, World } from '../actor/kit.ts'
@@ -79,6 +80,17 @@ t.test('one frame has the update, the trip and its events, and nothing waits', a
   t.equal(tripsOf(again.partitions)[0]!.heard[0]!.number, next.feed)
 })
 
+t.test('an update that comes again shows the present trip, and makes no event', async (t) => {
+  const { life, update } = await underWay()
+  const once = { ...update(19.9), stream: 'phone', sequence: 1 }
+  const first = await life.track(once)
+  t.equal(first.events.length, 1)
+  t.strictSame(await life.track(once), { trip: first.trip, events: [], repeated: true })
+  const { trip: next } = await life.track({ ...update(19.8), stream: 'phone', sequence: 2 })
+  t.not(next, first.trip)
+  t.strictSame(await life.track(once), { trip: next, events: [], repeated: true })
+})
+
 t.test('without its frame neither the device nor the trip has moved', async (t) => {
   const { engine, update, restarted } = await underWay()
   const before = tripsOf(engine.partitions)
@@ -126,9 +138,11 @@ t.test(
     const { trips } = applied(await engine.track(update(60)))
     t.strictSame([engine.log.frames.length, life.isCalm], [frames + 1, true])
     const { eta } = JSON.parse(trips!.trip!)
-    t.strictSame(eta, { duration: 117, distance: 78_000, source: 'straight' })
-    const [{ estimate }] = tripsOf(engine.partitions) as [Trip]
-    t.match(estimate, { source: 'straight', time: clock.now() })
+    const { meters, minutes } = asTheCrowFlies('car', pointDistance(0, -60 / 111.195, 0, 0))
+    const duration = Math.round(10 * minutes) / 10
+    t.strictSame(eta, { duration, distance: Math.round(meters), source: 'straight' })
+    const [trip] = tripsOf(engine.partitions)
+    t.match(trip!.estimate, { source: 'straight', time: clock.now() })
   },
 )
 
