@@ -10,7 +10,8 @@ import { pathToFileURL } from 'node:url'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
-import { freePort, KEYS, startServer, type Server } from '../kit/server.ts'
+import { freePort } from '../kit/freePort.ts'
+import { KEYS, startServer, type Server } from '../kit/server.ts'
 import type { SlowSenders, SlowSending } from './slowSenders.ts'
 
 const MIB = 1024 * 1024
