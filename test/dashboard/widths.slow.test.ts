@@ -1,14 +1,15 @@
-/** The narrowest and the widest screen: no page is wider than its window. On a usual one, neither is a table. */
+/**
+ * The narrowest and the widest screen: no page is wider than its window, and each has the call behind it. On a usual one, no table
+ * is wider than its place.
+ */
 import t from 'tap'
 import { skipWithoutChromium } from '../kit/chromium.ts'
-import { openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
-
-const NAMES =
-  'map geofences geofences/new users events trips beacons beacons/new imports sync explore/search explore/route webhooks settings'
-const PAGES = NAMES.split(' ').map((name) => `/test/${name}`)
+import { EVERY_PAGE_ENV, everyPage } from './everyPage.ts'
+import { openBrowser, openPage, settled, signIn, startWithDashboard } from './kit.ts'
+import { invite } from './people.ts'
 
 t.test('widths', { skip: skipWithoutChromium() }, async (t) => {
-  const server = await startWithDashboard(t)
+  const server = await startWithDashboard(t, { env: EVERY_PAGE_ENV })
   const browser = await openBrowser(t)
   await server.api('PUT', `/v1/geofences/depot/${'long'.repeat(20)}`, {
     description: 'A name that is long without end '.repeat(4),
@@ -32,15 +33,20 @@ t.test('widths', { skip: skipWithoutChromium() }, async (t) => {
     longitude: 6.7735,
     accuracy: 8,
   })
+  const pages = await everyPage(server)
+  const ann = await invite(server, 'ann@example.com', 'admin')
   for (const width of [360, 2560]) {
     const { page, complaints } = await openPage(t, browser, server, { width })
-    await signIn(page)
-    for (const path of [...PAGES, '/system', '/audit', '/keys', '/members']) {
+    await ann.signIn(page, '/test/users')
+    for (const { path, title } of pages) {
       await page.goto(path)
-      await page.locator('h1, [aria-label="Map"], .map').first().waitFor()
-      await page.waitForLoadState('networkidle').catch(() => {})
+      await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor({ state: 'attached' })
+      await settled(page)
       const needed = Number(await page.evaluate('document.documentElement.scrollWidth'))
       t.ok(needed <= width, `${path} in ${width} px needs ${needed} px`)
+      const calls = await page.getByRole('button', { name: 'The call behind this view' }).count()
+      const isAsked = (await page.getByText('Waiting for your question').count()) === 0
+      t.equal(calls > 0, isAsked, `${path} in ${width} px has the call behind it`)
     }
     t.strictSame(complaints, [])
   }
