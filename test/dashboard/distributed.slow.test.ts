@@ -11,6 +11,7 @@ import { skipWithoutChromium } from '../kit/chromium.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { KEYS } from '../kit/server.ts'
 import { until } from '../kit/waiting.ts'
+import { fillGeofence } from './forms.ts'
 import { buildDashboard, openBrowser, openPage, signIn } from './kit.ts'
 
 const skip = skipWithoutChromium() || (await skipWithout(NATS_SERVER))
@@ -67,12 +68,7 @@ t.test('the distributed engine', { skip }, async (t) => {
   await t.test('a geofence that is saved at one gateway gets its event at the other', async (t) => {
     const { page, complaints } = await openPage(t, browser, one!)
     await signIn(page, '/test/geofences/new')
-    await page.getByLabel('Name').fill('Depot')
-    await page.getByLabel('Tag').fill('depot')
-    await page.getByLabel('Your id').fill('main')
-    await page.getByLabel('Latitude').fill(String(HERE.latitude))
-    await page.getByLabel('Longitude').fill(String(HERE.longitude))
-    await page.getByLabel('Radius in metres').fill('300')
+    await fillGeofence(page, { name: 'Depot', tag: 'depot', externalId: 'main', ...HERE, radiusMeters: 300 })
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Depot was saved.').waitFor()
     const { page: second, complaints: more } = await openPage(t, browser, other!)

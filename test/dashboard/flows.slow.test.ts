@@ -8,6 +8,7 @@ import t from 'tap'
 import { skipWithoutChromium } from '../kit/chromium.ts'
 import { until } from '../kit/waiting.ts'
 import { MailServer } from '../notify/mailServer.ts'
+import { fillGeofence } from './forms.ts'
 import { openBrowser, openPage, signIn, startWithDashboard, WITHOUT_WEBGL } from './kit.ts'
 
 const HERE = { latitude: -34.9, longitude: -56.17, accuracy: 8 }
@@ -23,12 +24,7 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
   await t.test('a geofence round a device gets its entry event; errors are at their field', async (t) => {
     const { page, complaints } = await openPage(t, browser, server)
     await signIn(page, '/test/geofences/new')
-    await page.getByLabel('Name').fill('Depot')
-    await page.getByLabel('Tag').fill('depot')
-    await page.getByLabel('Your id').fill('main')
-    await page.getByLabel('Latitude').fill(String(HERE.latitude))
-    await page.getByLabel('Longitude').fill(String(HERE.longitude))
-    await page.getByLabel('Radius in metres').fill('5')
+    await fillGeofence(page, { name: 'Depot', tag: 'depot', externalId: 'main', ...HERE, radiusMeters: 5 })
     await page.getByRole('button', { name: 'Save' }).click()
     const radius = page.getByLabel('Radius in metres')
     await page.getByRole('alert').waitFor()
