@@ -17,6 +17,6 @@ addEventListener('vite:preloadError', () => location.reload())
 
 startTheme()
 startRouter()
-preloadPage(location.pathname)
+preloadPage(location.pathname + location.search)
 render(<App />, document.getElementById('app')!)
 void loadSession()

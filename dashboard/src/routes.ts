@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact'
 import { apiDocument, hasCall, loadDocument } from './api/document.ts'
 import { preloadStyle } from './map/style.ts'
+import { preloadHome } from './pages/maps/home.ts'
 import type { IconName } from './ui/icon.tsx'
 
 /** What a page gets: the parts of its path behind its name. */
@@ -152,13 +153,17 @@ export const PAGES: Readonly<Record<string, PageEntry>> = {
 /**
  * Begins to load what the page of an address needs, beside what has to be waited for as well: who has signed in, or
  * whether the server accepts a key.
+ * @param path with the query
  * @param isSigningIn whether the server would still refuse what is not public
  */
 export function preloadPage(path: string, { isSigningIn = false } = {}): void {
   const name = path.split(/[/?#]/).find((part) => part !== '' && part !== 'test' && part !== 'live')
   const entry = name === undefined || !Object.hasOwn(PAGES, name) ? undefined : PAGES[name]
   if (entry === undefined) return
-  if (entry.isMap && !isSigningIn) void preloadStyle()
+  if (entry.isMap && !isSigningIn) {
+    void preloadStyle()
+    if (!new URLSearchParams(path.split('?')[1]).has('at')) preloadHome()
+  }
   void loadDocument()
   // Whoever shows the page says what has failed.
   entry.load().catch(() => {})
