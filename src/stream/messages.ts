@@ -150,6 +150,13 @@ export interface ShownDevice {
   readonly updatedAt: number
   /** What a codec has made of `recordId`, `userId` and `deviceId`; undefined if these have changed. */
   head: string | Uint8Array | undefined
+  /**
+   * The round of a codec in which it has written the device as it is, and the first and the last byte of that in the
+   * codec's buffer; undefined or 0 if it has not, or if the device has changed.
+   */
+  writtenRound?: number | undefined
+  writtenFrom?: number | undefined
+  writtenTo?: number | undefined
 }
 
 /** A device in a watched area. */

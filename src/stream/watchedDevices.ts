@@ -16,6 +16,9 @@ const UPDATED_AT = 3
 const HANDLE = 8
 const FIRST_STAY = 9
 const IS_GONE = 10
+const WRITTEN_ROUND = 11
+const WRITTEN_FROM = 12
+const WRITTEN_TO = 13
 
 const NO_HANDLE = -1
 /** No device has this number. */
@@ -206,6 +209,31 @@ export class WatchedDevices {
     this.#heads[device] = head
   }
 
+  /** See {@link ShownDevice.writtenRound}. */
+  writtenRound(device: number): number {
+    return this.#words[(device << WORDS) + WRITTEN_ROUND]!
+  }
+
+  setWrittenRound(device: number, round: number): void {
+    this.#words[(device << WORDS) + WRITTEN_ROUND] = round
+  }
+
+  writtenFrom(device: number): number {
+    return this.#words[(device << WORDS) + WRITTEN_FROM]!
+  }
+
+  setWrittenFrom(device: number, from: number): void {
+    this.#words[(device << WORDS) + WRITTEN_FROM] = from
+  }
+
+  writtenTo(device: number): number {
+    return this.#words[(device << WORDS) + WRITTEN_TO]!
+  }
+
+  setWrittenTo(device: number, to: number): void {
+    this.#words[(device << WORDS) + WRITTEN_TO] = to
+  }
+
   /** What filters read of a device without a handle. */
   tested(device: number): TestedPosition {
     return this.#records[device] ?? { userId: this.#userIds[device] }
@@ -223,6 +251,7 @@ export class WatchedDevices {
     cells[at + LONGITUDE] = longitude
     cells[at + ACCURACY] = accuracy
     cells[at + UPDATED_AT] = updatedAt
+    this.#words[(device << WORDS) + WRITTEN_ROUND] = 0
   }
 
   #keepRecord(device: number, { userId, metadata, geofenceIds }: LivePosition, keepsRecord: boolean): void {
@@ -325,5 +354,29 @@ class ShownNumber implements ShownDevice {
 
   set head(head: ShownDevice['head']) {
     this.#devices.setHead(this.#device, head)
+  }
+
+  get writtenRound(): number {
+    return this.#devices.writtenRound(this.#device)
+  }
+
+  set writtenRound(round: number) {
+    this.#devices.setWrittenRound(this.#device, round)
+  }
+
+  get writtenFrom(): number {
+    return this.#devices.writtenFrom(this.#device)
+  }
+
+  set writtenFrom(from: number) {
+    this.#devices.setWrittenFrom(this.#device, from)
+  }
+
+  get writtenTo(): number {
+    return this.#devices.writtenTo(this.#device)
+  }
+
+  set writtenTo(to: number) {
+    this.#devices.setWrittenTo(this.#device, to)
   }
 }

@@ -109,6 +109,43 @@ t.test('a batch may be larger than the buffer, which is given back afterwards', 
   t.ok(writer.end().buffer.byteLength < large.length / 10)
 })
 
+t.test('a device that several watches are sent is written as it is, in every message', async (t) => {
+  const devices = new WatchedDevices()
+  const writer = new JsonBatchWriter()
+  const placeOf = (i: number, updatedAt: number) => ({
+    ...liveAt(`device-${i}`),
+    latitude: i / 100,
+    longitude: updatedAt / 1000,
+    updatedAt,
+  })
+  const places = Array.from({ length: 30 }, (_, i) => placeOf(i, 0))
+  const rows = places.map((live) => devices.add(live))
+  let bytes = 0
+  for (let message = 0; message < 1000; message++) {
+    // Each third device moves before each fourth message, so most texts are those of an earlier message.
+    if (message % 4 === 0)
+      for (const [i, row] of rows.entries()) {
+        if ((i + message / 4) % 3 !== 0) continue
+        places[i] = placeOf(i, message)
+        devices.move(row, places[i]!, false)
+      }
+    const sent = [...rows.keys()].filter((i) => (i * 7 + message) % 5 !== 0)
+    writer.begin('w')
+    for (const i of sent) writer.add(CHANGES[i % 3]!, devices.shown(rows[i]!))
+    const written = writer.end()
+    bytes += written.length
+    const { positions } = JSON.parse(Buffer.from(written).toString())
+    const expected = sent.map((i) => {
+      const { recordId, userId, deviceId, longitude, latitude, accuracy, updatedAt } = places[i]!
+      const device = { recordId, userId, deviceId, longitude, latitude, accuracy, updatedAt, head: undefined }
+      const { written: _, ...position } = positionOf(CHANGES[i % 3]!, device)
+      return JSON.parse(JSON.stringify(position))
+    })
+    assert.deepStrictEqual(positions, expected)
+  }
+  t.ok(bytes > 4_000_000, 'the buffer was used from its beginning on some times')
+})
+
 /** Stays of one device, without a watch that looks at them. */
 function aTable() {
   const devices = new WatchedDevices()
