@@ -45,10 +45,13 @@ const { values: options } = parseArgs({
     profile: { type: 'boolean', default: false },
   },
 })
+/** In the distributed engine each event is published: a million of them would keep it busy for minutes. */
+const atOnce = options.distributed ? 10 : 100
 const size: WorldSize = options.smoke
-  ? { few: 30, crowd: 300, rings: 10, fat: 10, strewn: 500, users: 500 }
+  ? { few: 30, crowd: 300, rings: 10, fat: 10, strewn: 500, users: 500, atOnce }
   : {
       few: 300,
+      atOnce,
       crowd: 10_000,
       rings: 100,
       fat: 200,

@@ -2,11 +2,20 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { Packr } from 'msgpackr'
-import protobuf from 'protobufjs/light.js'
-import { WebSocket } from 'ws'
 import { connectionCases } from './hostileConnections.ts'
-import { CROWD, FAT, FEW, RINGS, star, USERS, zigzag, type WorldSize } from './hostileWorld.ts'
+import { frameCases } from './hostileFrames.ts'
+import {
+  BODY_BYTES,
+  CROWD,
+  FAT,
+  FEW,
+  RINGS,
+  star,
+  updateAt,
+  USERS,
+  zigzag,
+  type WorldSize,
+} from './hostileWorld.ts'
 import { readerCases } from './hostileReaders.ts'
 import { BENCH_KEYS } from './servers.ts'
 
@@ -25,8 +34,6 @@ export interface HostileCase {
 const { testPublishable, testSecret } = BENCH_KEYS
 const JSON_TYPE = 'application/json'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
-/** Nearly the longest body that the server accepts. */
-const BODY_BYTES = 1_048_000
 const FLOOD_MS = 5000
 
 /** Longitude and latitude. */
@@ -37,7 +44,7 @@ export function hostileCases(size: WorldSize): HostileCase[] {
     ...tracking(size),
     ...bodies(),
     ...connectionCases(),
-    ...streams(),
+    ...frameCases(),
     ...reading(),
     ...editing(),
     ...readerCases(size),
@@ -78,8 +85,11 @@ function tracking(size: WorldSize): HostileCase[] {
     post(`sync/region amid ${size.crowd} geofences`, '/v1/sync/region', () => whereabouts(CROWD)),
     post(`sync/region amid ${size.rings} polygons`, '/v1/sync/region', () => whereabouts(RINGS)),
     get(`context in ${size.crowd} geofences`, `/v1/context?coordinates=${point(CROWD)}`, testPublishable),
+    atOnce(
+      track(`tracks of ${size.atOnce} devices into ${size.crowd} geofences at once`, CROWD),
+      size.atOnce,
+    ),
     ...[
-      track(`tracks of ${AT_ONCE} devices into ${size.crowd} geofences at once`, CROWD),
       post(`${AT_ONCE} anonymous tracks in ${size.crowd} geofences at once`, '/v1/track', () =>
         update('anonymous', CROWD),
       ),
@@ -96,7 +106,7 @@ function tracking(size: WorldSize): HostileCase[] {
         `/v1/search/geofences?near=${point(CROWD)}&limit=1000&includeGeometry=false`,
         testPublishable,
       ),
-    ].map(atOnce),
+    ].map((one) => atOnce(one, AT_ONCE)),
   ]
 }
 
@@ -104,12 +114,12 @@ function tracking(size: WorldSize): HostileCase[] {
 const AT_ONCE = 100
 
 /** The same request from many clients at the same time, each with a device of its own. */
-function atOnce({ name, prepare }: HostileCase): HostileCase {
+function atOnce({ name, prepare }: HostileCase, count: number): HostileCase {
   return {
     name,
     prepare: async (port, round) => {
       const sends = await Promise.all(
-        Array.from({ length: AT_ONCE }, (_, i) => prepare(port, round * AT_ONCE + i)),
+        Array.from({ length: count }, (_, i) => prepare(port, round * count + i)),
       )
       return async () => {
         const answers = await Promise.all(sends.map((begin) => begin()))
@@ -202,111 +212,6 @@ async function putCircle(port: number, center: Coordinates): Promise<void> {
     body: JSON.stringify(body),
   })
   if (!answer.ok) throw new Error(`The geofence of the floods was answered ${answer.status}`)
-}
-
-function streams(): HostileCase[] {
-  const packr = new Packr({ useRecords: false, variableMapSize: true })
-  const frame = (name: string, protocol: string, message: () => string | Uint8Array): HostileCase => ({
-    name,
-    prepare: async (port) => {
-      const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/stream`, [protocol], {
-        headers: { authorization: testPublishable },
-      })
-      await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
-      const bytes = message()
-      return () =>
-        new Promise((resolve) => {
-          let length = 0
-          socket.once('message', (answer: Buffer) => {
-            length = answer.length
-            const text = answer.toString('latin1')
-            const code = /"code":(\d+)/.exec(text)?.[1] ?? (text.includes('ack') ? 200 : 400)
-            socket.terminate()
-            resolve({ status: Number(code), bytes: length })
-          })
-          socket.once('close', (code: number) => resolve({ status: code, bytes: length }))
-          socket.send(bytes)
-        })
-    },
-  })
-  let frames = 0
-  const many = (count: number, item: unknown) => Array.from({ length: count }, () => item)
-  return [
-    frame('1 MB frame, JSON: empty objects', 'ringfence.json', () =>
-      JSON.stringify({ type: 'track', id: 1, updates: many(BODY_BYTES / 3 - 20, {}) }),
-    ),
-    frame('1 MB frame, JSON: updates', 'ringfence.json', () =>
-      JSON.stringify({
-        type: 'track',
-        id: 1,
-        updates: Array.from({ length: 13_000 }, (_, i) => update(`m${i}`, USERS)),
-      }),
-    ),
-    frame('1 MB frame, JSON: lists in an unknown member', 'ringfence.json', () =>
-      JSON.stringify({ type: 'ping', x: many(BODY_BYTES / 3 - 20, []) }),
-    ),
-    frame('1 MB frame, MessagePack: empty maps', 'ringfence.msgpack', () =>
-      Uint8Array.from(packr.pack({ type: 'track', id: 1, updates: many(BODY_BYTES - 100, {}) })),
-    ),
-    frame('1 MB frame, MessagePack: empty texts', 'ringfence.msgpack', () =>
-      Uint8Array.from(packr.pack({ type: 'ping', x: many(BODY_BYTES - 100, '') })),
-    ),
-    frame('1 MB frame, MessagePack: lists in lists', 'ringfence.msgpack', () =>
-      new Uint8Array(BODY_BYTES).fill(0x91),
-    ),
-    frame('1 MB frame, MessagePack: keys of their own', 'ringfence.msgpack', () =>
-      Uint8Array.from(
-        packr.pack({
-          type: 'ping',
-          x: Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, i])),
-        }),
-      ),
-    ),
-    frame('1 MB frame, MessagePack: binary metadata', 'ringfence.msgpack', () => {
-      const metadata = Buffer.alloc(BODY_BYTES - 200)
-      return Uint8Array.from(
-        packr.pack({ type: 'track', id: 1, updates: [{ ...update('binary', USERS), metadata }] }),
-      )
-    }),
-    frame('1 MB frame, MessagePack: one long text', 'ringfence.msgpack', () =>
-      Uint8Array.from(
-        packr.pack({ type: 'track', id: 1, updates: [{ ...update('x'.repeat(BODY_BYTES - 200), USERS) }] }),
-      ),
-    ),
-    ...(['json', 'msgpack'] as const).map((encoding) =>
-      frame(`frame into the crowd that wants its events, ${encoding}`, `ringfence.${encoding}`, () => {
-        const message = {
-          type: 'track',
-          id: 1,
-          events: true,
-          updates: [update(`events ${encoding} ${frames++}`, CROWD)],
-        }
-        return encoding === 'json' ? JSON.stringify(message) : Uint8Array.from(packr.pack(message))
-      }),
-    ),
-    frame('1 MB frame, protobuf: empty updates', 'ringfence.protobuf', () => inProtobuf([1], 2)),
-    frame('1 MB frame, protobuf: metadata', 'ringfence.protobuf', () => inProtobuf([1, 2], 21)),
-    frame('1 MB frame, protobuf: texts of a filter', 'ringfence.protobuf', () => inProtobuf([2, 2], 1)),
-    frame('1 MB frame, protobuf: points of a polygon', 'ringfence.protobuf', () => inProtobuf([4, 4, 1], 1)),
-  ]
-}
-
-/** Half a million empty messages or texts as one field of a message. @param path the fields that lead to it, by number */
-function inProtobuf(path: readonly number[], field: number): Uint8Array {
-  const item = protobuf.Writer.create()
-    .uint32((field << 3) | 2)
-    .uint32(0)
-    .finish()
-  const items = Buffer.alloc(BODY_BYTES - 50 - ((BODY_BYTES - 50) % item.length))
-  items.fill(item)
-  return path.reduceRight<Uint8Array>(
-    (contents, number) =>
-      protobuf.Writer.create()
-        .uint32((number << 3) | 2)
-        .bytes(contents)
-        .finish(),
-    items,
-  )
 }
 
 function reading(): HostileCase[] {
@@ -414,9 +319,9 @@ function editing(): HostileCase[] {
   ]
 }
 
-function update(deviceId: string, [longitude, latitude]: readonly [number, number], north = 0) {
+function update(deviceId: string, place: Coordinates, north = 0) {
   if (deviceId.startsWith('track into') && crowded === '') crowded = deviceId
-  return { deviceId, latitude: latitude + north, longitude, accuracy: 5 }
+  return updateAt(deviceId, place, north)
 }
 
 function whereabouts([longitude, latitude]: readonly [number, number]) {

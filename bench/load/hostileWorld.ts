@@ -16,6 +16,8 @@ export interface WorldSize {
   /** Geofences spread around {@link USERS}, like the users. */
   readonly strewn: number
   readonly users: number
+  /** Devices that are tracked into the crowd at the same time, each with an event for each of its geofences. */
+  readonly atOnce: number
 }
 
 type Place = readonly [longitude: number, latitude: number]
@@ -26,6 +28,8 @@ export const RINGS: Place = [30, 30]
 export const FAT: Place = [40, 40]
 export const USERS: Place = [50, 50]
 
+/** Nearly the longest body that the server accepts. */
+export const BODY_BYTES = 1_048_000
 /** The most positions of a ring, including the closing one. */
 const CORNERS = 2000
 /** Users per frame. */
@@ -113,4 +117,9 @@ export async function trackUsers(port: number, key: string, count: number): Prom
     await answered
   }
   socket.terminate()
+}
+
+/** An update at a place, or some degrees to the north of it. */
+export function updateAt(deviceId: string, [longitude, latitude]: Place, north = 0) {
+  return { deviceId, latitude: latitude + north, longitude, accuracy: 5 }
 }
