@@ -9,7 +9,7 @@ import fc, { draws } from '../kit/fastCheck.ts'
 import { KEYS } from '../kit/server.ts'
 import { until } from '../kit/waiting.ts'
 import { briefly, north, startApi, type Json } from './contract.ts'
-import { metric } from './strict.ts'
+import { all as eachOf, metric } from './strict.ts'
 
 const { testPublishable, livePublishable, liveSecret } = KEYS
 const RUNS = draws(15)
@@ -405,8 +405,21 @@ t.test('anonymous: features that need stored state are off', async (t) => {
 
 t.test('anonymous: answers are bounded, and others get their turn', async (t) => {
   const here = place()
-  const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`k${i}`, 'x'.repeat(4096)]))
-  for (let i = 0; i < 100; i++) await api.circle(`heavy/${i}`, here, 100, i < 40 ? { metadata } : {})
+  const names = Array.from({ length: 16 }, (_, i) => `metadata.k${i}`)
+  /** Imports circles around the place, all at once; those from 0 to `heavy` have much metadata. */
+  const circles = async (tag: string, count: number, heavy: number) => {
+    const rows = Array.from({ length: count }, (_, i) => {
+      const metadata = names.map(() => (i < heavy ? 'x'.repeat(4096) : ''))
+      return `x,${tag},${i},circle,"[${here}]",100,${metadata}`
+    })
+    const csv = [`description,tag,externalId,type,coordinates,radius,${names}`, ...rows].join('\n')
+    const headers = { 'content-type': 'text/csv' }
+    t.match(await api.call('POST', '/v1/imports/geofences', csv, KEYS.testSecret, headers), {
+      status: 200,
+      body: { import: { rows: count, refused: 0 } },
+    })
+  }
+  await circles('heavy', 100, 40)
   const update = (i: number) => ({
     deviceId: 'anonymous',
     updatedAtMs: Date.now() - 2_000_000 + i * 1000,
@@ -423,8 +436,8 @@ t.test('anonymous: answers are bounded, and others get their turn', async (t) =>
   t.ok(events.length >= 1000 && JSON.stringify(events).length < 34 * 1024 * 1024, `${events.length} events`)
   t.strictSame(user.geofences, [])
 
-  for (let i = 40; i < 100; i++) await api.circle(`heavy/${i}`, here, 100, { metadata })
-  for (let i = 0; i < 420; i++) await api.circle(`heavier/${i}`, here, 100, { metadata })
+  await circles('heavy', 100, 100)
+  await circles('heavier', 420, 420)
   const sentence =
     '400 deviceId: Too many geofences and beacons are near this location for one response to anonymous tracking.'
   t.equal(await refusal('POST', '/v1/track', update(0)), sentence)
@@ -580,7 +593,8 @@ t.test('sync/region: only the listed geofences are within the region', async (t)
   t.equal((await sync()).geofences.length, 3, 'buffered entries reach farther')
   await api.settings({ bufferEntries: false })
 
-  for (let i = 0; i < 110; i++) await api.circle(`sync/${i}`, [here[0], north(here[1], 200 + 20 * i)], 100)
+  const many = Array.from({ length: 110 }, (_, i) => i)
+  await eachOf(many, (i) => api.circle(`sync/${i}`, [here[0], north(here[1], 200 + 20 * i)], 100))
   const crowded = await sync()
   t.equal(crowded.geofences.length, 100)
   const search = await good(
@@ -593,7 +607,7 @@ t.test('sync/region: only the listed geofences are within the region', async (t)
     crowded.region.radius > 0 && crowded.region.radius <= next.distance - 100,
     `${crowded.region.radius} m`,
   )
-  for (let i = 0; i < 110; i++) await api.circle(`sync/${i}`, here, 100)
+  await eachOf(many, (i) => api.circle(`sync/${i}`, here, 100))
   t.equal((await sync()).region.radius, 0, 'too many right here')
 })
 
