@@ -9,6 +9,11 @@ const AT_ONCE = 4
 const MOST_WAITING = 500
 /** The longest time that somebody waits for a way. */
 const GIVE_UP_MS = 1000
+/**
+ * Another way is measured if its answer is expected within this time. The rest of {@link GIVE_UP_MS} is for expectations that
+ * are too short: without it, a third of the answers of a busy engine came too late for anybody.
+ */
+const EXPECTED_MS = 700
 /** The share of the last answer in how long an answer takes. */
 const LAST_SHARE = 0.1
 /** How far ahead on the way its point is that an answer names, in minutes: about until it is measured again. */
@@ -82,7 +87,7 @@ export class RoadWays {
   get #isBusy(): boolean {
     if (this.#underWay < AT_ONCE) return false
     if (this.#waiting >= MOST_WAITING) return true
-    return (Math.floor(this.#waiting / AT_ONCE) + 2) * this.#answerMs > GIVE_UP_MS
+    return (Math.floor(this.#waiting / AT_ONCE) + 2) * this.#answerMs > EXPECTED_MS
   }
 
   async #inTime(way: Way): Promise<readonly Section[] | undefined> {
