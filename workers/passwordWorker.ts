@@ -1,6 +1,7 @@
 import { derive } from '../src/accounts/scrypt.ts'
-import { lowerPriority } from '../src/runtime/threadPriority.ts'
+import { leaveOneProcessor, lowerPriority } from '../src/runtime/threadPriority.ts'
 
 lowerPriority()
+leaveOneProcessor()
 
 export default derive

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 
 /**
@@ -12,4 +14,29 @@ export function lowerPriority(): void {
   } catch {
     // Some containers forbid it; then all threads are equal.
   }
+}
+
+/**
+ * Keeps the calling thread off the first processor that it may use, if there is another one. The kernel lets a thread of
+ * low priority finish its slice of some milliseconds, so the threads of a pool that has work for every processor would
+ * delay the event loop wherever it wakes up. Only on Linux, with the command `taskset`.
+ */
+export function leaveOneProcessor(): void {
+  if (process.platform !== 'linux') return
+  try {
+    const status = readFileSync('/proc/thread-self/status', 'utf8')
+    const others = withoutFirst(/^Cpus_allowed_list:\s*(\S+)$/m.exec(status)![1]!)
+    const thread = readlinkSync('/proc/thread-self').split('/').at(-1)!
+    if (others !== '') execFileSync('taskset', ['-cp', others, thread], { stdio: 'ignore' })
+  } catch {
+    // There is no such command, or it is forbidden; then the thread runs anywhere.
+  }
+}
+
+/** A list of processors such as `0-3,6` without its first one: `1-3,6`. */
+export function withoutFirst(list: string): string {
+  const [first = '', ...rest] = list.split(',')
+  const [from, to] = first.split('-').map(Number) as [number, number | undefined]
+  const left = to === undefined || to === from ? [] : [from + 1 === to ? `${to}` : `${from + 1}-${to}`]
+  return [...left, ...rest].join(',')
 }

@@ -1,6 +1,8 @@
 /** Which threads of a server tracking goes before: a real server, and what Linux says of its threads. */
+import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
+import { withoutFirst } from '../../src/runtime/threadPriority.ts'
 import { startServer } from '../kit/server.ts'
 
 const LINUX = process.platform === 'linux'
@@ -14,6 +16,25 @@ function nicesOf(pid: number, name?: string): number[] {
     return [Number(stat.slice(end + 2).split(' ')[16])]
   })
 }
+
+/** The processors that each thread of a process may use. The main thread is the first. */
+function processorsOf(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/task`).map(
+    (task) =>
+      /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync(`/proc/${pid}/task/${task}/status`, 'utf8'))![1]!,
+  )
+}
+
+t.test('a list of processors without its first one', async (t) => {
+  for (const [list, rest] of [
+    ['0', ''],
+    ['0-1', '1'],
+    ['0-7', '1-7'],
+    ['2,5-6', '5-6'],
+    ['3-4,9', '4,9'],
+  ] as const)
+    t.equal(withoutFirst(list), rest, list)
+})
 
 t.test(
   'a password is hashed behind tracking, and nothing else is',
@@ -36,5 +57,14 @@ t.test(
     const nices = nicesOf(server.pid)
     t.equal(nices.filter((nice) => nice === 10).length, 1, 'the thread of the password')
     t.equal(nices.filter((nice) => nice === 0).length, nices.length - 1)
+    const [all, ...processors] = processorsOf(server.pid)
+    const left = withoutFirst(all!)
+    const expected = left === '' || spawnSync('taskset', ['--version']).error !== undefined ? 0 : 1
+    t.equal(processors.filter((list) => list !== all).length, expected, 'one thread leaves one free')
+    if (expected === 1)
+      t.equal(
+        processors.find((list) => list !== all),
+        left,
+      )
   },
 )
