@@ -20,6 +20,8 @@ export class EvaluatorSet {
   readonly #remembering: readonly Evaluator[]
   /** The evaluators that are on, by the settings, which an edit replaces. */
   readonly #on = new WeakMap<Settings, readonly Evaluator[]>()
+  /** Those of the last update, whose settings are mostly those of the next one, too. */
+  #last: { readonly settings: Settings; readonly on: readonly Evaluator[] } | undefined
 
   constructor(evaluators: readonly Evaluator[]) {
     this.#all = evaluators
@@ -31,11 +33,13 @@ export class EvaluatorSet {
   neededFor({ regions, fraud, places }: DeviceState, settings: Settings): readonly Evaluator[] {
     const hasMore = regions !== NO_STATE.regions || fraud !== NO_STATE.fraud || places !== NO_STATE.places
     if (hasMore) return this.#all
+    if (this.#last?.settings === settings) return this.#last.on
     let on = this.#on.get(settings)
     if (on === undefined) {
       on = this.#all.filter((evaluator) => evaluator.isOff?.(settings) !== true)
       this.#on.set(settings, on)
     }
+    this.#last = { settings, on }
     return on
   }
 

@@ -41,6 +41,8 @@ export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
   /** For each place, which slot is kept there, and its object. The number of places is a power of two. */
   #keptSlots = new Int32Array(FIRST_SLOTS).fill(NONE)
   #kept: (GeofenceProperties | undefined)[] = []
+  /** The slot that was read last. */
+  #lastRead = NONE
 
   /** @param texts shared with the geofences of other scopes */
   constructor(texts = new SharedTexts()) {
@@ -62,6 +64,7 @@ export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
   }
 
   slotOf(id: string): number {
+    if (this.#isLastRead(id)) return this.#lastRead
     const hash = hashOfId(id)
     for (let i = this.#byId.find(hash); i >= 0; i = this.#byId.findAfter(i, hash)) {
       const slot = this.#byId.row(i)
@@ -70,11 +73,21 @@ export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
     return NONE
   }
 
+  /**
+   * Whether this is the geofence that was read last. Mostly it is, because an event asks for the outline of the geofence
+   * that was read for its update.
+   */
+  #isLastRead(id: string): boolean {
+    const place = this.#lastRead & (this.#keptSlots.length - 1)
+    return this.#keptSlots[place] === this.#lastRead && this.#kept[place]?.id === id
+  }
+
   has(slot: number): boolean {
     return this.#bytes.has(slot)
   }
 
   get(slot: number): GeofenceProperties {
+    this.#lastRead = slot
     const place = slot & (this.#keptSlots.length - 1)
     if (this.#keptSlots[place] === slot) return this.#kept[place]!
     const geofence = unpackGeofence(this.#bytes.buffer(slot), this.#bytes.start(slot), this.#texts)

@@ -1,7 +1,5 @@
 import t from 'tap'
-import fc from 'fast-check'
-import { DEFAULT_FRAUD, NO_FRAUD } from '../../src/model/fraud.ts'
-import { NO_PLACES } from '../../src/model/place.ts'
+import { DEFAULT_FRAUD } from '../../src/model/fraud.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import { NO_ATLAS, type Atlas } from '../../src/rules/atlas.ts'
 import { circumstancesOf } from '../../src/rules/circumstances.ts'
@@ -10,6 +8,7 @@ import { createEvaluators } from '../../src/rules/evaluators.ts'
 import { EvaluatorSet } from '../../src/rules/evaluatorSet.ts'
 import { ZONE, type ZoneKind } from '../../src/rules/safeZone.ts'
 import { Engine, NOON } from '../actor/kit.ts'
+import fc from '../kit/fastCheck.ts'
 
 const settingsOf = fc
   .record({
@@ -70,12 +69,14 @@ t.test('a device with a state of what was turned off needs all evaluators', asyn
   const all = createEvaluators()
   const set = new EvaluatorSet(all)
   t.equal(set.neededFor(NO_STATE, DEFAULT_SETTINGS).length, 2)
-  const states: Partial<DeviceState>[] = [
-    { regions: { codes: 'DE///', since: [1, 0, 0, 0] } },
-    { places: { ...NO_PLACES, first: { id: 'p', since: 1 } } },
-    { fraud: { ...NO_FRAUD, marks: 1 } },
-  ]
-  for (const state of states) t.equal(set.neededFor({ ...NO_STATE, ...state }, DEFAULT_SETTINGS), all)
+  // Geofences and beacons are always on, and segments are judged by no evaluator.
+  const others = new Set(['visits', 'approaches', 'crossed', 'beacons', 'segments'])
+  const parts = Object.entries(NO_STATE).filter(([part]) => !others.has(part))
+  t.equal(parts.length, 3)
+  for (const [part, empty] of parts) {
+    const state: DeviceState = { ...NO_STATE, [part]: { ...empty } }
+    t.equal(set.neededFor(state, DEFAULT_SETTINGS), all, part)
+  }
   const visits = [{ geofenceId: 'f'.repeat(24), enteredAt: NOON, dwelled: false }]
   t.equal(set.neededFor({ ...NO_STATE, visits }, DEFAULT_SETTINGS).length, 2)
 })
