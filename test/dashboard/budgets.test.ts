@@ -1,8 +1,12 @@
-/** How many bytes a browser loads, compressed with gzip: what a page imports at once, and what it loads with a map. */
+/**
+ * How many bytes a browser loads, compressed with gzip: what a page imports at once, and what it loads with a map. And how many the
+ * pictures of the pages have.
+ */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { buildDashboard, DASHBOARD } from './kit.ts'
+import { MOST_PICTURE_BYTES } from './pictureCity.ts'
 
 const KILOBYTE = 1000
 const ASSETS = join(DASHBOARD, 'dist', 'assets')
@@ -71,4 +75,18 @@ t.test('the sizes of pages', async (t) => {
   t.ok(map.length >= 2, map.join(', '))
   const bytes = sizeOf(map)
   t.ok(bytes > 300 * KILOBYTE && bytes <= 460 * KILOBYTE, `the map and its thread: ${bytes} bytes`)
+})
+
+t.test('the pictures of pages are small, and none is missing', (t) => {
+  const folder = join(DASHBOARD, '..', 'docs', 'images')
+  const gallery = readFileSync(join(folder, 'README.md'), 'utf8')
+  const named = [...gallery.matchAll(/src="([\w-]+\.webp)"/g)].map(([, name]) => name!)
+  const there = readdirSync(folder).filter((name) => name.endsWith('.webp'))
+  t.strictSame(there.toSorted(), named.toSorted(), 'the gallery shows each')
+  t.ok(named.length >= 80, `${named.length} pictures`)
+  for (const name of named) {
+    const { size } = statSync(join(folder, name))
+    t.ok(size > 1000 && size <= MOST_PICTURE_BYTES, `${name}: ${size} bytes`)
+  }
+  t.end()
 })

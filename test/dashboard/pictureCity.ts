@@ -6,6 +6,8 @@ import type { Server } from '../kit/server.ts'
 import { CENTER, makeCity, sendAll } from './fleet.ts'
 
 export const DEVICES = 180
+/** No picture in docs/images is larger. */
+export const MOST_PICTURE_BYTES = 60_000
 /** The server must accept its own computer as a source of the sync, and as a receiver of webhooks. */
 export const CITY_ENV = {
   RINGFENCE_SYNC_PRIVATE_ADDRESSES: '127.0.0.0/8',

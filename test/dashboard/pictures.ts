@@ -12,7 +12,7 @@ import { WORLD } from '../kit/world.ts'
 import { sendAll } from './fleet.ts'
 import { buildDashboard, observe, settled } from './kit.ts'
 import { invite } from './people.ts'
-import { CITY_ENV, DEVICES, furnish, type PicturedPage } from './pictureCity.ts'
+import { CITY_ENV, DEVICES, furnish, MOST_PICTURE_BYTES, type PicturedPage } from './pictureCity.ts'
 
 const [folder = join(import.meta.dirname, '..', '..', 'docs', 'images'), only = ''] = process.argv.slice(2)
 const VIEWS = [
@@ -26,9 +26,8 @@ const FIRST_PAGES: readonly PicturedPage[] = [
   ['sign-in', '/sign-in'],
   ['welcome', '/test/map?welcome=1'],
 ]
-/** A picture is made worse until it is not larger than this, or as bad as the last of the qualities. */
-const MOST_BYTES = 60_000
-const QUALITIES = [88, 76, 64, 50, 35]
+/** A picture is made worse until it is not larger than {@link MOST_PICTURE_BYTES}, or as bad as the last of the qualities. */
+const QUALITIES = [88, 76, 64, 50, 42, 35, 30, 25, 20]
 /** After a page is settled, its map still paints tiles, and the live map gets the updates that are sent meanwhile. */
 const PAINTED_MS = 2500
 const CALM_MS = 300
@@ -97,7 +96,7 @@ async function shoot(page: Page, file: string): Promise<void> {
   for (const quality of QUALITIES) {
     const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality })
     picture = Buffer.from(data, 'base64')
-    if (picture.length <= MOST_BYTES) break
+    if (picture.length <= MOST_PICTURE_BYTES) break
   }
   await session.detach()
   writeFileSync(file, picture)
