@@ -321,6 +321,10 @@ async function routing({ show }: Recording): Promise<void> {
   await get('optimize', 'Two deliveries on the way', {
     locations: `${plaza}|${market}|${park}|-34.8800,-56.1500`,
   })
+  await show('GET /v1/route/isochrone', 'Two minutes on foot', {
+    key: 'secret',
+    query: { coordinates: plaza!, minutes: 2, mode: 'foot' },
+  })
   await show('POST /v1/route/match', 'A few seconds of a drive', {
     key: 'publishable',
     body: {

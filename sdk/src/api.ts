@@ -1237,6 +1237,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/route/isochrone": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the area from which a point can be reached in some minutes */
+        get: operations["getV1RouteIsochrone"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/addresses/validate": {
         parameters: {
             query?: never;
@@ -9588,6 +9605,54 @@ export interface operations {
                                     coordinates: number[][];
                                 };
                             }[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1RouteIsochrone: {
+        parameters: {
+            query: {
+                /** @description `latitude,longitude` in degrees. */
+                coordinates: string;
+                /** @description Of travelling. */
+                minutes: number;
+                /** @description How to travel. */
+                mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /**
+                             * @description The attribution to show with the result.
+                             * @example © OpenStreetMap contributors
+                             */
+                            attribution?: string;
+                        };
+                    } & {
+                        isochrone: {
+                            minutes: number;
+                            mode: string;
+                            /** @description A GeoJSON Polygon. */
+                            geometry: {
+                                /** @constant */
+                                type: "Polygon";
+                                /** @description A closed ring of [longitude, latitude]. */
+                                coordinates: number[][][];
+                            };
                         };
                     };
                 };

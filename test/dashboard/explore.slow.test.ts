@@ -92,4 +92,26 @@ t.test('exploring', { skip: skipWithoutChromium() }, async (t) => {
     t.equal((await runShown(page, server)).status, 200)
     t.strictSame(complaints, [])
   })
+
+  await t.test('the area that can be reached in some minutes', async (t) => {
+    await page.goto('/test/explore/search')
+    await page.getByRole('link', { name: 'Isochrone' }).click()
+    await page.getByLabel('Point', { exact: true }).fill(textOf(FROM))
+    await answer.getByText('10 min').waitFor()
+    await until(async () => (await shapesOn(page)).includes('area'))
+    await page.getByLabel('By', { exact: true }).selectOption('foot')
+    await page.getByLabel('Minutes').fill('5')
+    await answer.getByText('5 min').waitFor()
+    t.match(await answer.textContent(), /by foot/)
+    const { status, body } = await runShown(page, server)
+    t.equal(status, 200)
+    t.match(body.isochrone, { minutes: 5, mode: 'foot', geometry: { type: 'Polygon' } })
+    const corners = `${mapOf(MAP)}.getSource('marks').serialize().data.features
+      .find(({ properties }) => properties.shape === 'area').geometry.coordinates[0].length`
+    await until(async () => (await page.evaluate(corners)) === body.isochrone.geometry.coordinates[0].length)
+    await page.getByLabel('Minutes').fill('500')
+    await page.locator('[aria-invalid="true"]').waitFor()
+    t.equal(await page.getByLabel('Minutes').getAttribute('aria-invalid'), 'true')
+    t.strictSame(complaints, [])
+  })
 })

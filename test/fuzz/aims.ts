@@ -256,6 +256,12 @@ export const AIMS: Readonly<Record<string, Arbitrary<Aimed>>> = {
   'GET /v1/route/optimize': query(
     fc.record({ locations: places(5), mode, units, geometry }, { requiredKeys: ['locations'] }),
   ),
+  'GET /v1/route/isochrone': query(
+    fc.record(
+      { coordinates: place, minutes: fc.integer({ min: 1, max: 10 }), mode },
+      { requiredKeys: ['coordinates', 'minutes'] },
+    ),
+  ),
   'POST /v1/route/match': body(
     fc.record(
       {

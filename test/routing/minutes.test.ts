@@ -6,6 +6,7 @@ import booleanPointInPolygon from '@turf/boolean-point-in-polygon'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { startApi } from '../e2e/contract.ts'
+import { KEYS } from '../kit/server.ts'
 
 const SQUARE = [-56.1913, -34.9059] as const
 const MINUTES = 8
@@ -46,6 +47,25 @@ t.test('isochrones and users in the sample city', async (t) => {
   })
   const geofence = await ready()
   t.match(geofence, { isochrone: { status: 'ready', minutes: MINUTES }, geometry: { type: 'Polygon' } })
+
+  const areaBy = (more: Record<string, string>, key?: string) => {
+    const asked = new URLSearchParams({ coordinates: text(SQUARE), minutes: String(MINUTES), ...more })
+    return server.api('GET', `/v1/route/isochrone?${asked}`, undefined, key)
+  }
+  const area = await areaBy({})
+  t.strictSame(area.body.isochrone, { minutes: MINUTES, mode: 'car', geometry: geofence.geometry })
+  t.match(area.body.meta.attribution, /OpenStreetMap/)
+  const walked = (await areaBy({ mode: 'foot' })).body.isochrone.geometry
+  t.not(walked.coordinates[0].length, geofence.geometry.coordinates[0].length)
+  for (const [more, status, param] of [
+    [{ minutes: '61' }, 400, 'minutes'],
+    [{ minutes: '0' }, 400, 'minutes'],
+    [{ coordinates: 'here' }, 400, 'coordinates'],
+    [{ coordinates: '51.5,0' }, 404, 'coordinates'],
+    [{ mode: 'rocket' }, 400, 'mode'],
+  ] as const)
+    t.match(await areaBy(more), { status, body: { meta: { param } } }, JSON.stringify(more))
+  t.equal((await areaBy({}, KEYS.testPublishable)).status, 403)
 
   const query = new URLSearchParams({
     origins: AROUND.map(text).join('|'),

@@ -31,6 +31,19 @@ export function circleRing([longitude, latitude]: LngLat, radiusMeters: number):
   return [...ring, ring[0]!]
 }
 
+/** The area inside a ring that does not span half the world, about as large as it is. */
+export function ringSquareKilometers(ring: readonly LngLat[]): number {
+  const [first] = ring
+  if (first === undefined) return 0
+  const cosine = Math.cos((first[1] * Math.PI) / 180)
+  let doubled = 0
+  for (const [i, [x, y]] of ring.entries()) {
+    const [nextX, nextY] = ring[(i + 1) % ring.length]!
+    doubled += (x - first[0]) * (nextY - first[1]) - (nextX - first[0]) * (y - first[1])
+  }
+  return (Math.abs(doubled) / 2) * cosine * (METERS_PER_DEGREE / 1000) ** 2
+}
+
 /** A box in degrees. */
 export type Box = readonly [west: number, south: number, east: number, north: number]
 

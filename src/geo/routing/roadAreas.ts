@@ -1,9 +1,10 @@
 import { checkRing } from '../../geometry/ring.ts'
 import type { Position, TravelMode } from '../../model/geofence.ts'
+import type { PlacedPoint } from '../extract/port.ts'
 import { AreaRefused, AreaTimedOut, type AreaSource } from '../../registry/geofences/areaSource.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { askEngine } from './asking.ts'
-import { RoutingTimedOut, type RoutingEngines } from './port.ts'
+import { RoutingTimedOut, type RoutingEngine, type RoutingEngines } from './port.ts'
 import type { IsochroneAnswer } from './valhallaJson.ts'
 import { costingOf, locationOf } from './travel.ts'
 
@@ -40,33 +41,45 @@ export class RoadAreas implements AreaSource {
   async areaAround(place: Position, minutes: number, mode: TravelMode): Promise<readonly Position[]> {
     const point = { param: 'coordinates', position: place }
     try {
-      const engine = this.#engines.containing([point])
-      const journey = { engine, mode, points: [point], blamed: 'coordinates' }
-      for (const generalize of tolerancesFor(minutes, mode)) {
-        const answer = await askEngine(journey, () =>
-          engine.ask('isochrone', {
-            locations: [locationOf(point)],
-            costing: costingOf(mode),
-            contours: [{ time: minutes }],
-            polygons: true,
-            // The journeys end at the location.
-            reverse: true,
-            // If there are several areas, only the largest is wanted.
-            denoise: 1,
-            generalize,
-          }),
-        )
-        const ring = largestRing(answer)
-        if (ring !== undefined && ring.length <= MOST_CORNERS && checkRing(ring) === undefined) return ring
-      }
+      return await reachableArea(this.#engines.containing([point]), point, minutes, mode)
     } catch (error) {
       if (error instanceof RoutingTimedOut) throw new AreaTimedOut(error.message, { cause: error })
       // Whatever else is answered with 503 may succeed later.
       if (!(error instanceof ApiError) || error.code === 503) throw error
       throw new AreaRefused(error.message, { cause: error })
     }
-    throw new AreaRefused('The area is too small, or too ragged, for a geofence.')
   }
+}
+
+/**
+ * The area from which the point can be reached within this many minutes: a closed ring that is valid for a geofence.
+ * @throws ApiError 404 if there is none; 503
+ */
+export async function reachableArea(
+  engine: RoutingEngine,
+  point: PlacedPoint,
+  minutes: number,
+  mode: TravelMode,
+): Promise<readonly Position[]> {
+  const journey = { engine, mode, points: [point], blamed: point.param }
+  for (const generalize of tolerancesFor(minutes, mode)) {
+    const answer = await askEngine(journey, () =>
+      engine.ask('isochrone', {
+        locations: [locationOf(point)],
+        costing: costingOf(mode),
+        contours: [{ time: minutes }],
+        polygons: true,
+        // The journeys end at the location.
+        reverse: true,
+        // If there are several areas, only the largest is wanted.
+        denoise: 1,
+        generalize,
+      }),
+    )
+    const ring = largestRing(answer)
+    if (ring !== undefined && ring.length <= MOST_CORNERS && checkRing(ring) === undefined) return ring
+  }
+  throw new ApiError(404, 'The area is too small, or too ragged, for a geofence.', { param: point.param })
 }
 
 /** The outer ring with the most corners; undefined if there is none. */

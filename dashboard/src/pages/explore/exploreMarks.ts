@@ -55,6 +55,12 @@ function answered(answer: Answer): Mark[] {
       }))
     case 'matched':
       return [{ shape: 'line', color: 'ok', path: lineOf(answer.matched.geometry), isStrong: true }]
+    case 'reach':
+      return answer.isochrone.geometry.coordinates.map((ring) => ({
+        shape: 'area',
+        color: 'accent',
+        ring: ring as unknown as LngLat[],
+      }))
     case 'matrix':
       return []
   }

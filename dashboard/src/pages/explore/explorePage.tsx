@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { addressOf } from '../../api/call.ts'
+import { hasCall } from '../../api/document.ts'
 import { useQuery } from '../../api/useQuery.ts'
 import type { LngLat } from '../../map/geometry.ts'
 import { go, pagePath, place, setQuery } from '../../router.ts'
@@ -8,7 +9,7 @@ import { CallButton } from '../../ui/code.tsx'
 import { SelectField, TextArea, TextField } from '../../ui/fields.tsx'
 import { Button, Empty, Failure, Loading } from '../../ui/parts.tsx'
 import { MarkMap } from '../maps/markMap.tsx'
-import { pointText, pointsIn, QUESTIONS, type Asked } from './questions.ts'
+import { pointText, pointsIn, QUESTIONS, USUAL_MINUTES, type Asked } from './questions.ts'
 import { ExploreResult } from './exploreResult.tsx'
 import { marksOf } from './exploreMarks.ts'
 
@@ -28,7 +29,12 @@ function Explorer({ name }: { readonly name: string }) {
   const question = QUESTIONS[name]!
   const query = place.value.query
   const points = pointsIn(query.get('at') ?? '')
-  const asked: Asked = { points, text: query.get('q') ?? '', mode: query.get('by') ?? 'car' }
+  const asked: Asked = {
+    points,
+    text: query.get('q') ?? '',
+    mode: query.get('by') ?? 'car',
+    minutes: query.get('minutes') ?? '',
+  }
   const isReady = question.isReady(asked)
   const { data, failure, isLoading, reload } = useQuery(
     `explore ${name} ${JSON.stringify(asked)}`,
@@ -55,18 +61,20 @@ function Explorer({ name }: { readonly name: string }) {
         )}
       </header>
       <nav class="segments explore-modes" aria-label="What to try">
-        {Object.entries(QUESTIONS).map(([one, { title }]) => (
-          <a
-            key={one}
-            href={pagePath(`explore/${one}`, {
-              at: query.get('at') ?? undefined,
-              by: query.get('by') ?? undefined,
-            })}
-            aria-current={one === name ? 'true' : undefined}
-          >
-            {title}
-          </a>
-        ))}
+        {Object.entries(QUESTIONS)
+          .filter(([, { needs }]) => needs === undefined || hasCall(needs))
+          .map(([one, { title }]) => (
+            <a
+              key={one}
+              href={pagePath(`explore/${one}`, {
+                at: query.get('at') ?? undefined,
+                by: query.get('by') ?? undefined,
+              })}
+              aria-current={one === name ? 'true' : undefined}
+            >
+              {title}
+            </a>
+          ))}
       </nav>
       <div class="split">
         <div class="stack">
@@ -85,6 +93,16 @@ function Explorer({ name }: { readonly name: string }) {
               {question.points > 0 && (
                 <PointsField points={points} most={question.points} onChange={setPoints} />
               )}
+              {question.hasMinutes && (
+                <TextField
+                  label="Minutes"
+                  help="1 to 60"
+                  placeholder={USUAL_MINUTES}
+                  value={asked.minutes}
+                  wrong={failure?.param === 'minutes' ? failure.message : undefined}
+                  onInput={(minutes) => setQuery({ minutes })}
+                />
+              )}
               {question.hasMode && (
                 <SelectField
                   label="By"
@@ -95,7 +113,7 @@ function Explorer({ name }: { readonly name: string }) {
               )}
             </div>
           </section>
-          {failure && <Failure failure={failure} retry={reload} />}
+          {failure && failure.param !== 'minutes' && <Failure failure={failure} retry={reload} />}
           <section class="card" aria-label="Answer">
             {isLoading && isReady && data === undefined && <Loading />}
             {!isReady && (

@@ -1,6 +1,6 @@
 // oxlint-disable-next-line import/no-unassigned-import
 import './explore.css'
-import type { LngLat } from '../../map/geometry.ts'
+import { ringSquareKilometers, type LngLat } from '../../map/geometry.ts'
 import { pagePath } from '../../router.ts'
 import { Badge, Empty } from '../../ui/parts.tsx'
 import { Stat, Stats } from '../../ui/stats.tsx'
@@ -45,6 +45,8 @@ function ResultOfKind({ answer, points }: ResultProps) {
           </Stats>
         </div>
       )
+    case 'reach':
+      return <Reach isochrone={answer.isochrone} />
     case 'matrix':
       return <Matrix matrix={answer.matrix} points={points} />
   }
@@ -198,6 +200,22 @@ function Order({ route }: { readonly route: Extract<Answer, { kind: 'order' }>['
         ))}
       </ol>
     </>
+  )
+}
+
+function Reach({ isochrone }: { readonly isochrone: Extract<Answer, { kind: 'reach' }>['isochrone'] }) {
+  const { minutes, mode, geometry } = isochrone
+  const ring = (geometry.coordinates[0] ?? []) as unknown as readonly LngLat[]
+  return (
+    <div class="body stack">
+      <Stats>
+        <Stat name={`by ${mode}`} value={`${minutes} min`} />
+        <Stat name="area" value={`${ringSquareKilometers(ring).toPrecision(3)} km²`} />
+      </Stats>
+      <p class="quiet">
+        A <a href={pagePath('geofences/new')}>geofence</a> of this travel time tells who comes and goes.
+      </p>
+    </div>
   )
 }
 

@@ -7,6 +7,7 @@ export interface Asked {
   readonly points: readonly LngLat[]
   readonly text: string
   readonly mode: string
+  readonly minutes: string
 }
 
 /** What the server answers, and the credit for its data. */
@@ -24,6 +25,10 @@ type AnswerOfKind =
   | { readonly kind: 'order'; readonly route: AnswerOf<'/v1/route/optimize', 'get'>['route'] }
   | { readonly kind: 'matrix'; readonly matrix: AnswerOf<'/v1/route/matrix', 'get'>['matrix'] }
   | { readonly kind: 'matched'; readonly matched: AnswerOf<'/v1/route/match', 'post'> }
+  | {
+      readonly kind: 'reach'
+      readonly isochrone: AnswerOf<'/v1/route/isochrone', 'get'>['isochrone']
+    }
 
 interface ShownRequest {
   readonly method?: 'POST'
@@ -40,6 +45,9 @@ interface Question {
   /** The label of the text field, if the question has one. */
   readonly hasText?: string
   readonly hasMode?: true
+  readonly hasMinutes?: true
+  /** The call that the question is useless without, if not every server has it. */
+  readonly needs?: string
   /** The maximum number of points. */
   readonly points: number
   isReady(asked: Asked): boolean
@@ -47,6 +55,8 @@ interface Question {
   ask(asked: Asked, signal: AbortSignal): Promise<Answer>
 }
 
+/** The minutes of an isochrone, unless others are typed. */
+export const USUAL_MINUTES = '10'
 const TWO = 'Click on the map, or type two points.'
 const GEOMETRY = { geometry: 'linestring', units: 'metric' } as const
 
@@ -160,6 +170,24 @@ export const QUESTIONS: Readonly<Record<string, Question>> = {
       return { kind: 'matched', matched, credit: matched.meta.attribution }
     },
   },
+  isochrone: {
+    title: 'Isochrone',
+    help: 'The area from which a point can be reached in some minutes.',
+    missing: 'Click on the map.',
+    hasMode: true,
+    hasMinutes: true,
+    needs: 'GET /v1/route/isochrone',
+    points: 1,
+    isReady: ({ points }) => points.length === 1,
+    callOf: (asked) => ({ path: '/v1/route/isochrone', query: isochroneQuery(asked) }),
+    async ask(asked, signal) {
+      const { isochrone, meta } = await call('get', '/v1/route/isochrone', {
+        query: isochroneQuery(asked) as never,
+        signal,
+      })
+      return { kind: 'reach', isochrone, credit: meta.attribution }
+    },
+  },
 }
 
 /** `-34.90000,-56.17000`: the latitude first, as the API has it. */
@@ -189,6 +217,10 @@ function directionsQuery(asked: Asked) {
 function matrixQuery({ points, mode }: Asked) {
   const all = points.map(pointText).join('|')
   return { origins: all, destinations: all, mode, units: 'metric' }
+}
+
+function isochroneQuery({ points, mode, minutes }: Asked) {
+  return { coordinates: pointText(points[0]!), minutes: minutes.trim() || USUAL_MINUTES, mode }
 }
 
 function matchBody({ points, mode }: Asked) {
