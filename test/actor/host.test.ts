@@ -1,4 +1,5 @@
 import t from 'tap'
+import { BatchScheduler } from '../../src/actor/batchScheduler.ts'
 import type { Submitter } from '../../src/actor/port.ts'
 import { readFrame } from '../../src/actor/commitCodec.ts'
 import type { Applied } from '../../src/actor/applied.ts'
@@ -7,6 +8,7 @@ import { ApiError } from '../../src/runtime/errors.ts'
 import {
   applied,
   AWAY,
+  Engine,
   engineWithGeofence,
   HERE,
   kinds,
@@ -30,6 +32,37 @@ async function idle(): Promise<void> {
     await turn()
   }
 }
+
+t.test('under load a batch waits for more updates, unless many are there already', async (t) => {
+  const begun: string[] = []
+  class Noting extends BatchScheduler {
+    override soon(batch: () => void): void {
+      begun.push('soon')
+      super.soon(batch)
+    }
+    override gathered(batch: () => void, expected: number): void {
+      begun.push('gathered')
+      super.gathered(batch, expected)
+    }
+  }
+  const engine = new Engine({ scheduler: new Noting() })
+  // However slow the machine is, no batch ends early.
+  t.intercept(performance, 'now', { value: () => 0 })
+  const nobody: Submitter = {
+    rateLimited: false,
+    wantsUser: false,
+    isBehind: false,
+    applied: () => {},
+    refused: () => {},
+  }
+  for (const count of [2, 2, 511, 512, 1]) {
+    const updates = Array.from({ length: count }, (_, i) => engine.update({ deviceId: `d${i}`, ...HERE }))
+    engine.host.submit(updates, 100 * count, nobody)
+    await engine.host.drained()
+  }
+  t.same(begun, ['soon', 'gathered', 'gathered', 'soon', 'gathered'])
+  t.equal(engine.counters().updates, 1028)
+})
 
 t.test('G9: a resend is applied once', async (t) => {
   t.test('and is acknowledged with the current user, without events and without a frame', async (t) => {

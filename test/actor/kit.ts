@@ -1,5 +1,6 @@
 import type { EventIndex, IntervalCounts, Scopes, StoredEvent, EventPage } from '../../src/events/port.ts'
 import { storeSalt } from '../../src/events/ids.ts'
+import type { BatchScheduler } from '../../src/actor/batchScheduler.ts'
 import type { ActorType } from '../../src/actor/actorType.ts'
 import type { FeedShortcut } from '../../src/actor/feedShortcut.ts'
 import { ActorHost, type FeedDispatcher } from '../../src/actor/host.ts'
@@ -267,6 +268,7 @@ export interface EngineOptions {
   readonly measurer?: Measurer
   readonly types?: readonly ActorType[]
   readonly dispatcher?: FeedDispatcher
+  readonly scheduler?: BatchScheduler
   /** Makes what moves trips at once. Without it, all go through the feed. */
   readonly shortcut?: ((partitions: readonly Partition[]) => FeedShortcut) | undefined
 }
@@ -304,6 +306,7 @@ export class Engine {
       measurer: options.measurer,
       shortcut: options.shortcut?.(partitions),
       ...(options.dispatcher && { dispatcher: options.dispatcher }),
+      ...(options.scheduler && { scheduler: options.scheduler }),
     })
   }
 
