@@ -51,6 +51,7 @@ t.test('under load a batch waits for more updates, unless many are there already
   const nobody: Submitter = {
     rateLimited: false,
     wantsUser: false,
+    wantsEvents: false,
     isBehind: false,
     applied: () => {},
     refused: () => {},
