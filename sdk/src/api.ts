@@ -9614,11 +9614,20 @@ export interface operations {
     getV1RouteIsochrone: {
         parameters: {
             query: {
-                /** @description `latitude,longitude` in degrees. */
+                /**
+                 * @description `latitude,longitude` in degrees.
+                 * @example -34.9059,-56.1913
+                 */
                 coordinates: string;
-                /** @description Of travelling. */
+                /**
+                 * @description Of travelling.
+                 * @example 2
+                 */
                 minutes: number;
-                /** @description How to travel. */
+                /**
+                 * @description How to travel.
+                 * @example foot
+                 */
                 mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
             };
             header?: never;

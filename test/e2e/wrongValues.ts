@@ -69,6 +69,7 @@ const NEEDED: Readonly<Record<string, string>> = {
   query: 'x',
   box: '1,1,2,2',
   zoom: '3',
+  minutes: '10',
   expectedCount: '0',
   city: 'New York',
   stateCode: 'NY',
