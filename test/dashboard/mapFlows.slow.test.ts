@@ -3,6 +3,7 @@ import t from 'tap'
 import type { Page } from 'playwright-core'
 import { skipWithoutChromium } from '../kit/chromium.ts'
 import { until } from '../kit/waiting.ts'
+import { fillGeofence } from './forms.ts'
 import { drawingIsReady, mapOf, openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
 
 const HERE = { latitude: -34.9, longitude: -56.17, accuracy: 8 }
@@ -66,14 +67,8 @@ t.test('flows on a map', { skip: skipWithoutChromium() }, async (t) => {
     const { page, complaints } = await openPage(t, browser, server)
     await signIn(page, '/test/geofences/new')
     await page.getByRole('button', { name: 'Travel time' }).click()
-    for (const [label, value] of [
-      ['Name', 'Five minutes'],
-      ['Tag', 'reach'],
-      ['Your id', '5'],
-      ['Latitude', '-34.9059'],
-      ['Longitude', '-56.1913'],
-    ] as const)
-      await page.getByLabel(label, { exact: true }).fill(value)
+    const destination = { latitude: -34.9059, longitude: -56.1913 }
+    await fillGeofence(page, { name: 'Five minutes', tag: 'reach', externalId: '5', ...destination })
     const minutes = page.getByLabel('Minutes of travel')
     await minutes.fill('500')
     await page.getByRole('button', { name: 'Save' }).click()
@@ -91,7 +86,7 @@ t.test('flows on a map', { skip: skipWithoutChromium() }, async (t) => {
       .map(({ geometry }) => geometry.coordinates[0].length)`
     await until(async () => ((await page.evaluate(corners)) as number[])[0]! > 8)
 
-    // Its page has the area as well, until something else is asked for.
+    // Its page has the area as well, that of another way to travel before it is saved, and why there is none elsewhere.
     await page.goto(`/test/geofences/${(await saved())._id}`)
     const width = `(() => {
       const xs = (${mapOf('The geofence on the map')}?.getSource('draft')?.serialize().data.features ?? [])
@@ -102,6 +97,12 @@ t.test('flows on a map', { skip: skipWithoutChromium() }, async (t) => {
     const expected = Math.max(...reached) - Math.min(...reached)
     await until(async () => Math.abs(Number(await page.evaluate(width)) - expected) < 1e-9)
     await page.getByLabel('By', { exact: true }).selectOption('car')
+    await until(async () => Number(await page.evaluate(width)) > 1.5 * expected)
+    await page.getByLabel('Latitude', { exact: true }).fill('-33')
+    await page
+      .getByRole('status')
+      .filter({ hasText: /outside of every region/ })
+      .waitFor()
     await until(async () => Number(await page.evaluate(width)) < 0.001)
     t.strictSame(complaints, [])
   })

@@ -4,7 +4,7 @@ import { Map as MapLibre, prewarm, setWorkerUrl, type MapOptions } from 'maplibr
 import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
 import { environment } from '../api/environment.ts'
 import { isDark } from '../theme/theme.ts'
-import type { Box, LngLat } from './geometry.ts'
+import { containsBox, type Box, type LngLat } from './geometry.ts'
 import { firstStyle, styleUrl } from './style.ts'
 
 setWorkerUrl(workerUrl)
@@ -27,6 +27,8 @@ export interface OpenMap {
   /** Called now and after each change of the style, which removes all layers. */
   onStyle(add: () => void): void
   fit(box: Box, maxZoom?: number): void
+  /** Whether all of the box is in view. */
+  shows(box: Box): boolean
   close(): void
 }
 
@@ -82,6 +84,10 @@ export function openMap(
       if (isStyled) add()
     },
     fit: (box, maxZoom = FIT.maxZoom) => map.fitBounds([...box], { ...FIT, maxZoom }),
+    shows(box) {
+      const view = map.getBounds()
+      return containsBox([view.getWest(), view.getSouth(), view.getEast(), view.getNorth()], box)
+    },
     close() {
       unsubscribe()
       map.remove()

@@ -83,7 +83,7 @@ export function draftOf(fence: Geofence): GeofenceDraft {
 }
 
 /** What the area of an isochrone follows from. */
-function reachOf({ longitude, latitude, radius, mode }: GeofenceDraft): string {
+export function reachOf({ longitude, latitude, radius, mode }: GeofenceDraft): string {
   return JSON.stringify([longitude, latitude, radius, mode])
 }
 
@@ -119,7 +119,7 @@ export function definitionOf(draft: GeofenceDraft): GeofenceDefinition {
   } as GeofenceDefinition
 }
 
-/** What the draft covers, as far as the page knows: the server computes isochrones when they are saved. */
+/** What the draft covers, as far as the page knows: the server computes isochrones. */
 export function draftRing(draft: GeofenceDraft): readonly LngLat[] | undefined {
   if (draft.type === 'isochrone' && draft.reached?.of === reachOf(draft)) return draft.reached.ring
   if (draft.type === 'polygon') return draft.ring.length > 3 ? draft.ring : undefined

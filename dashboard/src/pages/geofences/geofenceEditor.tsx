@@ -17,6 +17,7 @@ import { definitionOf, draftOf, draftRing, EMPTY_DRAFT, type GeofenceDraft } fro
 import { GeofenceForm } from './geofenceForm.tsx'
 import { GhostPanel } from './ghostPanel.tsx'
 import type { PolygonDrawing } from './drawing.ts'
+import { useReach } from './reach.ts'
 
 /** Making a geofence, or changing one: the form and the map show the same. */
 export function GeofenceEditor({ id }: { readonly id: string | undefined }) {
@@ -110,9 +111,10 @@ function DraftMap({
   latest.current = draft
   const area = useMemo(
     () => draftRing(draft),
-    [draft.type, draft.longitude, draft.latitude, draft.radius, draft.mode, draft.ring],
+    [draft.type, draft.longitude, draft.latitude, draft.radius, draft.mode, draft.ring, draft.reached],
   )
   const ring = draft.type === 'polygon' ? undefined : area
+  const unreached = useReach(draft, onChange)
   useEffect(() => {
     opened?.onStyle(() => addDraft(opened, latest.current))
     const first = draftRing(latest.current)
@@ -128,6 +130,11 @@ function DraftMap({
     const source = opened?.map.getSource(SOURCE) as GeoJSONSource | undefined
     source?.setData(collectionOf(ring) as never)
   }, [opened, JSON.stringify(ring)])
+  useEffect(() => {
+    // An area may be larger than what the map shows, or elsewhere if its place was typed.
+    const box = draft.type === 'isochrone' && ring && boxAround(ring)
+    if (opened && box && !opened.shows(box)) opened.fit(box)
+  }, [opened, draft.reached])
   useEffect(() => {
     if (opened === undefined || draft.type !== 'polygon') return undefined
     let isOver = false
@@ -170,6 +177,11 @@ function DraftMap({
             ? 'Click corner after corner; click the first one again, or press Enter, to close the shape. Then drag its corners.'
             : 'Click on the map to set the centre.'}
         </span>
+        {unreached && (
+          <span class="quiet" role="status">
+            {unreached}
+          </span>
+        )}
         {draft.type === 'polygon' && (
           <Button size="small" onClick={() => onChange({ ring: [] })}>
             Draw anew
