@@ -145,8 +145,12 @@ t.test('flows on a map', { skip: skipWithoutChromium() }, async (t) => {
         (layer) => map?.getLayer(layer) && map.queryRenderedFeatures({ layers: [layer] }).length > 0)
     })()`
     await until(async () => (await page.evaluate(drawn)) === true)
-    await page.getByLabel(/Why nothing/).fill('elsewhere')
+    const whyNothing = page.getByLabel(/Why nothing/)
+    await whyNothing.fill('far')
     await page.getByText('It was too far away to matter').waitFor()
+    await page.getByText(/^Far: its centre is 11\d\d\d km from the update/).waitFor()
+    await whyNothing.fill('elsewhere')
+    await page.getByText('There is no such geofence').waitFor()
     t.strictSame(complaints, [])
   })
 })

@@ -56,6 +56,15 @@ t.test('people', { skip: skipWithoutChromium() }, async (t) => {
         KEYS.testPublishable,
       )
       await page.getByText('It has come.').waitFor()
+      // It is on the other side of the world from what the map shows.
+      await page.getByRole('button', { name: 'Show it on the map' }).click()
+      await page.getByRole('region', { name: 'Device my-phone' }).waitFor()
+      await page.getByText('1 here').waitFor()
+      const shown = '(({ lng, lat }) => [lng, lat])(window.ringfenceMap.opened.map.getCenter())'
+      await until(async () => {
+        const [longitude, latitude] = (await page.evaluate(shown)) as [number, number]
+        return Math.abs(longitude + 74.0445) < 0.001 && Math.abs(latitude - 40.6892) < 0.001
+      })
       t.strictSame(complaints, [])
     },
   )

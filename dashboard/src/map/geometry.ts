@@ -31,6 +31,16 @@ export function circleRing([longitude, latitude]: LngLat, radiusMeters: number):
   return [...ring, ring[0]!]
 }
 
+/** The distance between two points on the globe. */
+export function metersBetween([fromX, fromY]: LngLat, [toX, toY]: LngLat): number {
+  const radians = Math.PI / 180
+  const [south, north] = [fromY * radians, toY * radians]
+  const haversine =
+    Math.sin((north - south) / 2) ** 2 +
+    Math.cos(south) * Math.cos(north) * Math.sin(((toX - fromX) * radians) / 2) ** 2
+  return ((2 * METERS_PER_DEGREE) / radians) * Math.asin(Math.min(1, Math.sqrt(haversine)))
+}
+
 /** The area inside a ring that does not span half the world, about as large as it is. */
 export function ringSquareKilometers(ring: readonly LngLat[]): number {
   const [first] = ring

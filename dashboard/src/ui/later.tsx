@@ -1,6 +1,6 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { Loading } from './parts.tsx'
+import { Failure, Loading } from './parts.tsx'
 
 /** A component whose files are loaded when it is shown: of pages with a map beside pages without one. */
 export function Later<P extends object>(props: {
@@ -8,6 +8,20 @@ export function Later<P extends object>(props: {
   readonly props: P
 }) {
   const [loaded, setLoaded] = useState<{ readonly Part: ComponentType<P> } | undefined>()
-  useEffect(() => void props.load().then((Part) => setLoaded({ Part })), [])
+  const [hasFailed, setFailed] = useState(false)
+  useEffect(() => {
+    props.load().then(
+      (Part) => setLoaded({ Part }),
+      () => setFailed(true),
+    )
+  }, [])
+  // A browser does not load a script again that it could not load, unless the page is loaded again.
+  if (hasFailed)
+    return (
+      <Failure
+        failure={{ message: 'This part of the page could not be loaded.' }}
+        retry={() => location.reload()}
+      />
+    )
   return loaded === undefined ? <Loading /> : <loaded.Part {...props.props} />
 }

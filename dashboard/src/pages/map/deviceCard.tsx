@@ -42,7 +42,7 @@ function Card({ live, deviceId }: { readonly live: LiveMap; readonly deviceId: s
         <dt>Seen</dt>
         <dd>
           <Ago at={position?.updatedAt ?? data?.updatedAt} />
-          {position === undefined && data && ' , elsewhere'}
+          {position === undefined && data && ', elsewhere'}
         </dd>
         {position?.locationAccuracy !== undefined && (
           <>

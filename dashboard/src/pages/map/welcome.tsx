@@ -1,8 +1,10 @@
 import { useState } from 'preact/hooks'
+import type { User } from '../../../../sdk/src/types.ts'
 import { call } from '../../api/call.ts'
 import { environment } from '../../api/environment.ts'
 import { useQuery } from '../../api/useQuery.ts'
 import { serverNow } from '../../clock.ts'
+import type { LngLat } from '../../map/geometry.ts'
 import { place, setQuery } from '../../router.ts'
 import { may } from '../../session/session.ts'
 import { Code } from '../../ui/code.tsx'
@@ -39,9 +41,9 @@ export function Welcome({
   readonly simulation: SimulationQuery
 }) {
   const isAsked = place.value.query.get('welcome') === '1'
-  const { data: hasUsers } = useQuery(
-    'is there a user',
-    async (signal) => (await call('get', '/v1/users', { query: { limit: 1 }, signal })).users.length > 0,
+  const { data: newest } = useQuery(
+    'the newest user',
+    async (signal) => (await call('get', '/v1/users', { query: { limit: 1 }, signal })).users[0] ?? null,
     isAsked ? { everyMs: EVERY_MS } : {},
   )
   const simulate = async () => {
@@ -61,15 +63,20 @@ export function Welcome({
     }
     simulation.reload()
   }
+  const show = ({ deviceId, location: { coordinates } }: User) => {
+    setQuery({ welcome: undefined })
+    live.choose(deviceId)
+    live.fly(coordinates as unknown as LngLat)
+  }
   const canSimulate = environment.value === 'test' && may('POST /v1/simulations')
   if (isAsked)
     return (
       <FirstLocation
-        hasCome={hasUsers === true}
+        onShow={newest ? () => show(newest) : undefined}
         onSimulate={canSimulate ? () => void simulate() : undefined}
       />
     )
-  if (simulation.data || hasUsers !== false || live.news.value.count > 0) return null
+  if (simulation.data || newest !== null || live.news.value.count > 0) return null
   return (
     <div class="first">
       <p>
@@ -116,8 +123,12 @@ export function SimulatedCity({ simulation: { data, reload } }: { readonly simul
   )
 }
 
-function FirstLocation(props: { readonly hasCome: boolean; readonly onSimulate: (() => void) | undefined }) {
-  const { hasCome, onSimulate } = props
+function FirstLocation(props: {
+  /** Shows the device on the map, once its location has come. */
+  readonly onShow: (() => void) | undefined
+  readonly onSimulate: (() => void) | undefined
+}) {
+  const { onShow, onSimulate } = props
   const [form, setForm] = useState<'curl' | 'client' | 'socket'>('curl')
   // A publishable key is not a secret, so the server shows it whole; to people who may see keys.
   const { data: key } = useQuery('publishable key', async (signal) => {
@@ -145,16 +156,19 @@ function FirstLocation(props: { readonly hasCome: boolean; readonly onSimulate: 
           Put your {environment.value} publishable key in: the first start of the server printed it.
         </p>
       )}
-      <p role="status">
-        {hasCome ? 'It has come. Close this and look at the map.' : 'Waiting for the first location …'}
-      </p>
-      {onSimulate && (
-        <div class="actions">
+      <p role="status">{onShow ? 'It has come.' : 'Waiting for the first location …'}</p>
+      <div class="actions">
+        {onSimulate && (
           <Button icon="sparkle" onClick={onSimulate}>
             Simulate a city instead
           </Button>
-        </div>
-      )}
+        )}
+        {onShow && (
+          <Button kind="primary" onClick={onShow}>
+            Show it on the map
+          </Button>
+        )}
+      </div>
     </Dialog>
   )
 }

@@ -11,6 +11,7 @@ import { pagePath } from '../../router.ts'
 import { CallButton } from '../../ui/code.tsx'
 import { Ago, Badge, Empty, Failure, LinkButton, Loading } from '../../ui/parts.tsx'
 import { metersText, recordName, userName } from '../../ui/words.ts'
+import { WhyNothing } from './whyNothing.tsx'
 
 type Candidate = AnswerOf<'/v1/users/{id}/explain', 'get'>['explanation']['candidates'][number]
 
@@ -33,8 +34,10 @@ export function ExplainPage({ id }: { readonly id: string }) {
     )
   if (data === undefined) return <Loading />
   const { update, candidates, note } = data.explanation
-  const shown = candidates.filter(({ geofence }) =>
-    recordName(geofence).toLowerCase().includes(text.toLowerCase()),
+  const wanted = text.trim().toLowerCase()
+  // By what the search of the server looks at, too: a name that is in none of these is elsewhere.
+  const shown = candidates.filter(({ geofence: { description, tag, externalId } }) =>
+    [description, tag, externalId].some((part) => part?.toLowerCase().includes(wanted)),
   )
   return (
     <div class="page">
@@ -67,14 +70,13 @@ export function ExplainPage({ id }: { readonly id: string }) {
               onInput={(event) => setText(event.currentTarget.value)}
             />
           </header>
-          {shown.length === 0 && (
-            <Empty title={candidates.length === 0 ? 'No geofence is near' : 'It was too far away to matter'}>
-              <p>
-                {candidates.length === 0
-                  ? 'Only geofences near the location can cause events.'
-                  : `No geofence near the update has “${text}” in its name.`}
-              </p>
+          {candidates.length === 0 && wanted === '' && (
+            <Empty title="No geofence is near">
+              <p>Only geofences near the location can cause events.</p>
             </Empty>
+          )}
+          {shown.length === 0 && wanted !== '' && (
+            <WhyNothing text={text.trim()} at={[update.longitude, update.latitude]} />
           )}
           <ul>
             {shown.map((candidate) => (
