@@ -5,14 +5,19 @@ export function eventName(type: string): string {
   return type.startsWith('user.') ? type.slice(5).replaceAll('_', ' ') : type
 }
 
+/** `fraud_mocked_from_mock_provider` → `mocked from mock provider`. */
+export function reasonName(reason: string): string {
+  return reason.replace(/^fraud_/, '').replaceAll('_', ' ')
+}
+
 export type EventKind = 'in' | 'out' | 'stay' | 'bad' | 'other'
 
 /** What an event means, for its sign; never told by colour alone. */
 export function eventKind(type: string): EventKind {
-  if (/failed|wrong|blocked/.test(type)) return 'bad'
+  if (/failed|wrong|blocked|delayed/.test(type)) return 'bad'
   if (/entered|started|arrived/.test(type)) return 'in'
   if (/exited|stopped|canceled|expired/.test(type)) return 'out'
-  if (/dwelled|approaching/.test(type)) return 'stay'
+  if (/dwelled|approaching|nearby/.test(type)) return 'stay'
   return 'other'
 }
 

@@ -4,14 +4,16 @@ import { memo } from 'preact/compat'
 import type { Event } from '../../../../sdk/src/types.ts'
 import { pagePath } from '../../router.ts'
 import { Ago } from '../../ui/parts.tsx'
-import { EVENT_SIGNS, eventKind, eventName, recordName, userName } from '../../ui/words.ts'
+import { EVENT_SIGNS, eventKind, eventName, reasonName, recordName, userName } from '../../ui/words.ts'
 
-/** What an event is about: the geofence, the beacon, the region or the trip. */
+/** What an event is about: the geofence, the beacon, the region, the place, the trip, or why somebody failed. */
 export function subjectName(event: Event): string {
-  const { geofence, beacon, region } = event
+  const { type, geofence, beacon, region, place, failureReasons } = event
   if (geofence) return recordName(geofence)
   if (beacon) return recordName(beacon)
   if (region) return region.name
+  if (place) return (type === 'user.nearby_place_chain' && place.chain?.name) || place.name
+  if (failureReasons) return failureReasons.map(reasonName).join(', ')
   return event.trip?.externalId ?? ''
 }
 

@@ -5,6 +5,7 @@ import { CallButton, Code } from '../../ui/code.tsx'
 import { Ago, Failure, LinkButton, Loading } from '../../ui/parts.tsx'
 import { eventName, metersText, userName } from '../../ui/words.ts'
 import { Confidence, EventSign, subjectName } from './eventLine.tsx'
+import { SubjectFacts } from './subjectFacts.tsx'
 
 /** One event, with its record as the API gives it. */
 export function EventPage({ id }: { readonly id: string }) {
@@ -48,14 +49,7 @@ export function EventPage({ id }: { readonly id: string }) {
               <dd>
                 <a href={pagePath(`users/${event.user._id}`)}>{userName(event.user)}</a>
               </dd>
-              {event.geofence && (
-                <>
-                  <dt>Geofence</dt>
-                  <dd>
-                    <a href={pagePath(`geofences/${event.geofence._id}`)}>{subjectName(event)}</a>
-                  </dd>
-                </>
-              )}
+              <SubjectFacts event={event} />
               <dt>Confidence</dt>
               <dd>
                 <Confidence value={event.confidence} />

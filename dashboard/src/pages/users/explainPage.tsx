@@ -11,6 +11,7 @@ import { pagePath } from '../../router.ts'
 import { CallButton } from '../../ui/code.tsx'
 import { Ago, Badge, Empty, Failure, LinkButton, Loading } from '../../ui/parts.tsx'
 import { metersText, recordName, userName } from '../../ui/words.ts'
+import { ExplainedAround } from './explainedAround.tsx'
 import { WhyNothing } from './whyNothing.tsx'
 
 type Candidate = AnswerOf<'/v1/users/{id}/explain', 'get'>['explanation']['candidates'][number]
@@ -57,38 +58,41 @@ export function ExplainPage({ id }: { readonly id: string }) {
         {update.stopped ? ', stopped' : ', moving'}. {note}
       </p>
       <div class="split">
-        <section class="card" aria-label="Geofences near the update">
-          <header>
-            <h2>Geofences that could matter</h2>
-            <input
-              class="input"
-              type="search"
-              aria-label="Why nothing? Search a geofence"
-              placeholder="Why nothing? A geofence …"
-              style={{ maxWidth: '220px' }}
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
-            />
-          </header>
-          {candidates.length === 0 && wanted === '' && (
-            <Empty title="No geofence is near">
-              <p>Only geofences near the location can cause events.</p>
-            </Empty>
-          )}
-          {shown.length === 0 && wanted !== '' && (
-            <WhyNothing text={text.trim()} at={[update.longitude, update.latitude]} />
-          )}
-          <ul>
-            {shown.map((candidate) => (
-              <CandidateLine
-                key={candidate.geofence._id}
-                candidate={candidate}
-                isChosen={candidate.geofence._id === chosen}
-                onChoose={() => setChosen(candidate.geofence._id)}
+        <div class="stack">
+          <section class="card" aria-label="Geofences near the update">
+            <header>
+              <h2>Geofences that could matter</h2>
+              <input
+                class="input"
+                type="search"
+                aria-label="Why nothing? Search a geofence"
+                placeholder="Why nothing? A geofence …"
+                style={{ maxWidth: '220px' }}
+                value={text}
+                onInput={(event) => setText(event.currentTarget.value)}
               />
-            ))}
-          </ul>
-        </section>
+            </header>
+            {candidates.length === 0 && wanted === '' && (
+              <Empty title="No geofence is near">
+                <p>Only geofences near the location can cause events.</p>
+              </Empty>
+            )}
+            {shown.length === 0 && wanted !== '' && (
+              <WhyNothing text={text.trim()} at={[update.longitude, update.latitude]} />
+            )}
+            <ul>
+              {shown.map((candidate) => (
+                <CandidateLine
+                  key={candidate.geofence._id}
+                  candidate={candidate}
+                  isChosen={candidate.geofence._id === chosen}
+                  onChoose={() => setChosen(candidate.geofence._id)}
+                />
+              ))}
+            </ul>
+          </section>
+          <ExplainedAround explanation={data.explanation} />
+        </div>
         <ExplainMap
           at={[update.longitude, update.latitude]}
           accuracy={update.accuracy ?? 0}

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { User } from '../../../../sdk/src/types.ts'
 import { addressOf, call, CallFailure } from '../../api/call.ts'
@@ -115,6 +116,7 @@ function StateCard({ user }: { readonly user: User }) {
               </dd>
             </>
           )}
+          <Surroundings user={user} />
           {user.userId && (
             <>
               <dt>User id</dt>
@@ -142,6 +144,53 @@ function StateCard({ user }: { readonly user: User }) {
         </dl>
       </div>
     </section>
+  )
+}
+
+const SUSPICIONS = ['blocked', 'mocked', 'jumped', 'compromised', 'inaccurate', 'proxy', 'sharing'] as const
+
+/** What the settings can ask for: the trip, the place, chains that are near, segments, and suspicions. */
+function Surroundings({ user }: { readonly user: User }) {
+  const { trip, place, nearbyPlaceChains = [], segments, fraud } = user
+  const raised = fraud === undefined ? [] : SUSPICIONS.filter((name) => fraud[name])
+  const rows: readonly (readonly [name: string, value: ComponentChildren])[] = [
+    ['Trip', trip && <a href={pagePath(`trips/${trip._id}`)}>{trip.externalId}</a>],
+    [
+      'Place',
+      place && (
+        <>
+          {place.name} <span class="quiet">{place.categories.at(-1)?.replaceAll('-', ' ')}</span>
+        </>
+      ),
+    ],
+    ['Near', nearbyPlaceChains.map(({ name }) => name).join(', ')],
+    ['Segments', segments.map(({ description, externalId }) => description || externalId).join(', ')],
+    [
+      'Fraud',
+      fraud && (
+        <span class="chips">
+          {raised.map((name) => (
+            <Badge key={name} tone={fraud.passed ? undefined : 'bad'}>
+              {name}
+            </Badge>
+          ))}
+          {raised.length === 0 && <span class="quiet">nothing suspicious</span>}
+          {fraud.bypassed && <Badge>always passes</Badge>}
+        </span>
+      ),
+    ],
+  ]
+  return (
+    <>
+      {rows
+        .filter(([, value]) => value)
+        .map(([name, value]) => (
+          <>
+            <dt key={name}>{name}</dt>
+            <dd>{value}</dd>
+          </>
+        ))}
+    </>
   )
 }
 
