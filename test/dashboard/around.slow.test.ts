@@ -59,7 +59,7 @@ t.test('places, regions and fraud', { skip: skipWithoutChromium() }, async (t) =
   })
 
   await t.test('events', async (t) => {
-    await page.goto('/test/events')
+    await page.goto('/test/events?userId=guest')
     await page.getByLabel('Type').selectOption('user.entered_place')
     const link = page.getByRole('link', { name: 'entered place' })
     await link.waitFor()
@@ -68,7 +68,7 @@ t.test('places, regions and fraud', { skip: skipWithoutChromium() }, async (t) =
     const facts = page.getByRole('region', { name: 'What happened' })
     await facts.getByText(user.place.name, { exact: true }).waitFor()
     t.match(await facts.textContent(), user.place.categories.join(', '))
-    await page.goto('/test/events?type=user.failed_fraud')
+    await page.goto('/test/events?type=user.failed_fraud&userId=cheat')
     await page.getByRole('row').filter({ hasText: 'mocked from mock provider' }).waitFor()
     await page.getByRole('link', { name: 'failed fraud' }).click()
     await facts.getByText('mocked from mock provider', { exact: true }).waitFor()
