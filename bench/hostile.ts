@@ -9,7 +9,7 @@
  * other processes do count. The median of the rounds counts.
  *
  * With `--distributed` the same for a gateway, an actor host and a process that delivers, beside a NATS server; the
- * time is the longest one of the three.
+ * time is the longest one of the three, and `process` is the one that took it in the worst round.
  *
  * A row that cannot be measured does not end the bench, but it exits 1 then.
  *
@@ -73,10 +73,12 @@ interface Round extends Answered {
   readonly blockedMs: number
   readonly collectedMs: number
   readonly stallMs: number
+  /** The process that worked longest without a pause; undefined if there is only one. */
+  readonly process: string | undefined
 }
 
 /** The answer of the probe. */
-interface Blocking extends Pick<Round, 'blockedMs' | 'collectedMs'> {
+interface Blocking extends Pick<Round, 'blockedMs' | 'collectedMs' | 'process'> {
   /** What took the time, if that was to be found out. */
   readonly functions?: readonly string[]
 }
@@ -84,12 +86,12 @@ interface Blocking extends Pick<Round, 'blockedMs' | 'collectedMs'> {
 async function main(): Promise<number> {
   const folder = benchFolder('hostile')
   seedGeofences(folder, worldGeofences(size), (stored) => progress(`geofences: ${stored}`))
-  const { server, probePorts } = await (options.distributed ? startCluster(folder) : startAlone(folder))
+  const { server, probes } = await (options.distributed ? startCluster(folder) : startAlone(folder))
   progress(`users: ${size.users}`)
   await trackUsers(server.port, BENCH_KEYS.testSecret, size.users)
   const data: BystanderData = { port: server.port, key: BENCH_KEYS.testPublishable, devices: BYSTANDERS }
   const bystander = new Worker(new URL('load/bystander.ts', import.meta.url), { workerData: data })
-  const watch = new Watch(server, bystander, probePorts)
+  const watch = new Watch(server, bystander, probes)
   await sleep(REST_MS)
   const quiet = await watch.over(async () => {
     await sleep(1000)
@@ -113,7 +115,8 @@ async function main(): Promise<number> {
     const row = rowOf(hostile.name, measured)
     rows.push(row)
     done(
-      `${row.case}: ${row.status}, ${row.cpuMs} ms of CPU, blocked ${row.blockedMs} ms (garbage ${row.collectedMs}), stall ${row.stallMs} ms`,
+      `${row.case}: ${row.status}, ${row.cpuMs} ms of CPU, blocked ${row.blockedMs} ms (garbage ${row.collectedMs})` +
+        `${row.process === undefined ? '' : ` in ${row.process}`}, stall ${row.stallMs} ms`,
     )
   }
   await bystander.terminate()
@@ -137,8 +140,14 @@ async function main(): Promise<number> {
 
 interface Started {
   readonly server: ServerProcess
-  /** The ports of the processes whose event loop is watched. */
-  readonly probePorts: readonly number[]
+  readonly probes: readonly Probe[]
+}
+
+/** A process whose event loop is watched. */
+interface Probe {
+  readonly port: number
+  /** Undefined if there is only one process. */
+  readonly process: string | undefined
 }
 
 const PRELOADS = ['bench/load/loopProbe.ts']
@@ -154,7 +163,7 @@ async function startAlone(folder: string): Promise<Started> {
     // With only one processor its threads would wait for each other, which is not what this measures.
     unpinned: true,
   })
-  return { server, probePorts: [probePort] }
+  return { server, probes: [{ port: probePort, process: undefined }] }
 }
 
 async function startCluster(folder: string): Promise<Started> {
@@ -178,7 +187,7 @@ async function startCluster(folder: string): Promise<Started> {
       LOOP_PROBE_PORT: String(probes[name]),
     }),
   })
-  return { server: whole, probePorts: Object.values(probes) }
+  return { server: whole, probes: Object.entries(probes).map(([process, port]) => ({ process, port })) }
 }
 
 async function play(hostile: HostileCase, port: number, round: number, watch: Watch): Promise<Round> {
@@ -191,6 +200,7 @@ async function play(hostile: HostileCase, port: number, round: number, watch: Wa
 
 function rowOf(name: string, measured: readonly Round[]) {
   const middle = (value: (round: Round) => number, digits = 1) => rounded(median(measured.map(value)), digits)
+  const worst = measured.reduce((one, other) => (other.blockedMs > one.blockedMs ? other : one))
   return {
     case: name,
     status: [...new Set(measured.map(({ status }) => status))].join(' '),
@@ -200,6 +210,7 @@ function rowOf(name: string, measured: readonly Round[]) {
     blockedMs: middle(({ blockedMs }) => blockedMs),
     collectedMs: middle(({ collectedMs }) => collectedMs),
     stallMs: middle(({ stallMs }) => stallMs),
+    ...(worst.process !== undefined && { process: worst.process }),
   }
 }
 
@@ -207,14 +218,14 @@ function rowOf(name: string, measured: readonly Round[]) {
 class Watch {
   readonly #server: ServerProcess
   readonly #bystander: Worker
-  readonly #probes: readonly string[]
+  readonly #probes: readonly Probe[]
   /** How many normal tracks were not answered 200. */
   failed = 0
 
-  constructor(server: ServerProcess, bystander: Worker, probePorts: readonly number[]) {
+  constructor(server: ServerProcess, bystander: Worker, probes: readonly Probe[]) {
     this.#server = server
     this.#bystander = bystander
-    this.#probes = probePorts.map((port) => `http://127.0.0.1:${port}/`)
+    this.#probes = probes
   }
 
   async over(task: () => Promise<Answered>): Promise<Round> {
@@ -226,18 +237,21 @@ class Watch {
     const seconds = (performance.now() - began) / 1000
     await sleep(REST_MS)
     const cpuMs = (this.#server.cpuSeconds() - cpuBefore) * 1000
-    const { blockedMs, collectedMs, functions = [] } = await this.#blocking()
+    const { blockedMs, collectedMs, process, functions = [] } = await this.#blocking()
     if (functions.length > 0) done(`  ${blockedMs} ms\n    ${functions.join('\n    ')}`)
     const { worstMs, failed } = await this.#stalls()
     if (failed > 0) done(`  ${failed} normal tracks failed`)
     this.failed += failed
-    return { ...answered, seconds, cpuMs, blockedMs, collectedMs, stallMs: worstMs }
+    return { ...answered, seconds, cpuMs, blockedMs, collectedMs, stallMs: worstMs, process }
   }
 
   /** The longest of all processes. */
   async #blocking(): Promise<Blocking> {
     const blockings = await Promise.all(
-      this.#probes.map(async (probe) => (await (await fetch(probe)).json()) as Blocking),
+      this.#probes.map(async ({ port, process }) => {
+        const answer = await fetch(`http://127.0.0.1:${port}/`)
+        return { ...((await answer.json()) as Blocking), process }
+      }),
     )
     return blockings.reduce((longest, one) => (one.blockedMs > longest.blockedMs ? one : longest))
   }
