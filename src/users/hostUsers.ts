@@ -1,8 +1,23 @@
 import type { ActorHost } from '../actor/host.ts'
+import type { Partition } from '../actor/partition.ts'
+import { PAGE_CHARACTERS } from '../events/port.ts'
 import type { Unfetched } from '../rules/atlas.ts'
-import { Slice } from '../runtime/slices.ts'
-import { answerSteps, mergeAnswers, type AnswerParts } from './userAnswers.ts'
-import type { UserAnswer, UserQuestion, Users } from '../actor/port.ts'
+import { ownTurn, Slice } from '../runtime/slices.ts'
+import {
+  answerSteps,
+  asksForPage,
+  mostUsers,
+  mergeAnswers,
+  pageSteps,
+  writeSteps,
+  type AnswerParts,
+  type PageQuestion,
+} from './userAnswers.ts'
+import { emptyPage, type UserRow } from './userQueries.ts'
+import type { FoundUser, UserAnswer, UserQuestion, Users } from '../actor/port.ts'
+
+/** How many users of a page are written before their characters are counted. */
+const WRITTEN_TOGETHER = 128
 
 /** The users of the hosts in this process. Each host has other partitions. */
 export class HostUsers implements Users {
@@ -19,10 +34,58 @@ export class HostUsers implements Users {
   }
 
   async ask(question: UserQuestion): Promise<UserAnswer> {
-    const answers = this.#hosts().map((host) =>
-      answerInSlices(host, answerSteps(host, question, this.#parts)),
-    )
+    const hosts = this.#hosts()
+    if (hosts.length > 1 && asksForPage(question)) return this.#page(hosts, question)
+    const answers = hosts.map((host) => answerInSlices(host, answerSteps(host, question, this.#parts)))
     return mergeAnswers(question, await Promise.all(answers))
+  }
+
+  /**
+   * A page of the users of several hosts. The obvious way merges the pages of all of them: with a host for each of 64
+   * partitions, a page of a thousand users would be written 64 times.
+   */
+  async #page(hosts: readonly ActorHost[], question: PageQuestion): Promise<UserAnswer> {
+    const limit = mostUsers(question)
+    const page = emptyPage(limit)
+    const pages = await Promise.all(
+      hosts.map(async (host) => {
+        await ownTurn()
+        return answerInSlices(host, pageSteps(host, question, this.#parts, page))
+      }),
+    )
+    const rows = page.items()
+    const total = pages.reduce((sum, { total: ofHost = 0 }) => sum + ofHost, 0)
+    const counted = question.ask === 'list' && question.list.wantsTotal === true ? { total } : {}
+    const hostOf = new Map(hosts.flatMap((host) => host.partitions.map((partition) => [partition, host])))
+    const users: FoundUser[] = []
+    let characters = 0
+    for (let from = 0; from < Math.min(limit, rows.length); from += WRITTEN_TOGETHER) {
+      const some = rows.slice(from, Math.min(limit, from + WRITTEN_TOGETHER))
+      for (const user of await this.#written(some, question, hostOf)) {
+        if (characters >= PAGE_CHARACTERS) return { users, hasMore: true, ...counted }
+        users.push(user)
+        characters += user.user.length
+      }
+    }
+    return { users, hasMore: rows.length > limit, ...counted }
+  }
+
+  /** Writes the users of rows, in order, without those that have been removed. */
+  async #written(
+    rows: readonly UserRow[],
+    question: PageQuestion,
+    hostOf: ReadonlyMap<Partition, ActorHost>,
+  ): Promise<FoundUser[]> {
+    const written = new Map<UserRow, FoundUser | undefined>()
+    const ofHosts = Map.groupBy(rows, ({ partition }) => hostOf.get(partition)!)
+    await Promise.all(
+      [...ofHosts].map(async ([host, some]) => {
+        await ownTurn()
+        const users = await answerInSlices(host, writeSteps(some, question, this.#parts))
+        for (const [i, row] of some.entries()) written.set(row, users[i])
+      }),
+    )
+    return rows.flatMap((row) => written.get(row) ?? [])
   }
 }
 

@@ -6,6 +6,7 @@ import { Unfetched } from '../rules/atlas.ts'
 import type { ScopeView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { explainUser } from './explain.ts'
+import type { TopK } from './topK.ts'
 import {
   findUser,
   findUserRecord,
@@ -83,24 +84,70 @@ export function* answerSteps(
     }
     case 'lastDevice':
       return yield* written(lone(lastOfUser(devices, scope, question.userId)), latestFirst, scope, parts)
-    case 'list': {
-      const page = yield* listUsers(devices, scope, question.list, parts.registry.scope(scope).settings)
-      return yield* written(page, listOrder(question.list), scope, parts)
-    }
-    case 'near': {
-      const { near } = question
-      const page = yield* usersNear(devices, scope, near)
-      return yield* written(page, (user) => nearestFirst(near, user), scope, parts)
-    }
-    case 'inside': {
-      const page = yield* usersIn(devices, scope, question.geofence, question.limit)
-      return yield* written(page, lastMovedFirst, scope, parts)
-    }
-    case 'inRange': {
-      const page = yield* usersInRange(devices, scope, question.beaconId, question.limit)
-      return yield* written(page, lastMovedFirst, scope, parts)
-    }
+    default:
+      return yield* written(yield* pageSteps(devices, question, parts), rankOf(question), scope, parts)
   }
+}
+
+/** A question whose answer is a page of many users. */
+export type PageQuestion = Extract<UserQuestion, { readonly ask: 'list' | 'near' | 'inside' | 'inRange' }>
+
+/** Whether the answer is a page of many users. */
+export function asksForPage(question: UserQuestion): question is PageQuestion {
+  return isPage(question) && question.ask !== 'records'
+}
+
+/**
+ * Finds the rows of a page step by step, as in {@link answerSteps}.
+ * @param page is filled, also with the rows of other devices (`emptyPage`); the result is what it holds in the end
+ */
+export function* pageSteps(
+  devices: Devices,
+  question: PageQuestion,
+  { registry }: Pick<AnswerParts, 'registry'>,
+  page?: TopK<UserRow>,
+): Generator<void, UserPage> {
+  const { scope } = question
+  switch (question.ask) {
+    case 'list':
+      return yield* listUsers(devices, scope, question.list, registry.scope(scope).settings, page)
+    case 'near':
+      return yield* usersNear(devices, scope, question.near, page)
+    case 'inside':
+      return yield* usersIn(devices, scope, question.geofence, question.limit, page)
+    case 'inRange':
+      return yield* usersInRange(devices, scope, question.beaconId, question.limit, page)
+  }
+}
+
+/** The order of the users of a page. */
+function rankOf(question: PageQuestion): (user: UserRow) => readonly number[] {
+  if (question.ask === 'list') return listOrder(question.list)
+  if (question.ask === 'near') return (user) => nearestFirst(question.near, user)
+  return lastMovedFirst
+}
+
+/** Writes the users of some rows step by step, as in {@link answerSteps}. A user who has been removed since is undefined. */
+export function* writeSteps(
+  rows: readonly UserRow[],
+  question: PageQuestion,
+  { registry, clock }: AnswerParts,
+): Generator<void, (FoundUser | undefined)[]> {
+  const view = registry.scope(question.scope)
+  const orderOf = rankOf(question)
+  const now = clock.now()
+  const users: (FoundUser | undefined)[] = []
+  let characters = 0
+  for (const row of rows) {
+    if (users.length % USERS_A_STEP === USERS_A_STEP - 1 || characters >= CHARACTERS_A_STEP) {
+      yield
+      characters = 0
+    }
+    const user = isThere(row) ? foundUser(row, orderOf, view, now) : undefined
+    users.push(user)
+    characters += user?.user.length ?? 0
+  }
+  return users
 }
 
 /** The JSON of an explanation, which may have thousands of candidates. */
@@ -135,7 +182,7 @@ export function mergeAnswers(question: UserQuestion, answers: readonly UserAnswe
   if (answers.length === 1) return answers[0]!
   const all = answers.flatMap(({ users }) => users)
   all.sort((a, b) => (isBefore(a.order, b.order) ? -1 : 1))
-  const limit = limitOf(question)
+  const limit = mostUsers(question)
   const users = fitting(all.slice(0, limit))
   const isCut = all.length > users.length || answers.some(({ hasMore }) => hasMore)
   const merged = { users, hasMore: isCut && isPage(question) }
@@ -143,7 +190,8 @@ export function mergeAnswers(question: UserQuestion, answers: readonly UserAnswe
   return { ...merged, total: answers.reduce((sum, { total = 0 }) => sum + total, 0) }
 }
 
-function limitOf(question: UserQuestion): number {
+/** How many users the answer has at most. */
+export function mostUsers(question: UserQuestion): number {
   switch (question.ask) {
     case 'list':
       return question.list.limit
@@ -191,13 +239,28 @@ function* written(
       ofStep = 0
     }
     if (!isThere(row)) continue
-    const { id, deviceId } = row.partition.table.peek(row.row)
-    const user = row.partition.userOf(row.row, view, now)
-    found.push({ order: orderOf(row), id, deviceId, user, explanation: '' })
-    characters += user.length
-    ofStep += user.length
+    const one = foundUser(row, orderOf, view, now)
+    found.push(one)
+    characters += one.user.length
+    ofStep += one.user.length
   }
   return { users: found, hasMore, ...counted }
+}
+
+function foundUser(
+  row: UserRow,
+  orderOf: (user: UserRow) => readonly number[],
+  view: ScopeView,
+  now: number,
+): FoundUser {
+  const { id, deviceId } = row.partition.table.peek(row.row)
+  return {
+    order: orderOf(row),
+    id,
+    deviceId,
+    user: row.partition.userOf(row.row, view, now),
+    explanation: '',
+  }
 }
 
 /** As many users as fit into one answer. Those of one host end there already. */

@@ -57,6 +57,19 @@ function isStep(row: number, rows = ROWS_A_STEP): boolean {
   return row % rows === rows - 1
 }
 
+/**
+ * A page of at most this many rows, and one more that shows that there are others. Several scans may fill it at the same
+ * time: rows with equal keys are in the order of partitions and rows.
+ */
+export function emptyPage(limit: number): TopK<UserRow> {
+  return new TopK(limit + 1, isRowBefore)
+}
+
+function isRowBefore(one: UserRow, other: UserRow): boolean {
+  if (one.partition !== other.partition) return one.partition.number < other.partition.number
+  return one.row < other.row
+}
+
 /** The rows of one answer, and whether there are more. */
 export interface UserPage {
   readonly users: readonly UserRow[]
@@ -153,11 +166,11 @@ export function* listUsers(
   scope: ScopeId,
   query: UserList,
   settings: Settings,
+  page = new TopK<UserRow>(query.limit + 1),
 ): Generator<void, UserPage> {
   const { userId, deviceId, after, text, wantsTotal = false } = query
   const { createdBefore = Infinity, createdAfter = -Infinity } = query
   const { updatedBefore = Infinity, updatedAfter = -Infinity } = query
-  const page = new TopK<UserRow>(query.limit + 1)
   // These are the numbers of listOrder, without an array for each row.
   const [afterKey = -Infinity, afterPartition = -1, afterRow = -1] = after ?? []
   const sign = query.isAscending === true ? 1 : -1
@@ -251,10 +264,14 @@ function rowsNamed(
 const SHORTEST_DEGREE_METERS = 110_500
 
 /** Records whose last location is within the radius, in the order of {@link nearestFirst}. */
-export function* usersNear(devices: Devices, scope: ScopeId, near: UsersNear): Generator<void, UserPage> {
+export function* usersNear(
+  devices: Devices,
+  scope: ScopeId,
+  near: UsersNear,
+  page = new TopK<UserRow>(near.limit + 1),
+): Generator<void, UserPage> {
   const { latitude, longitude, radiusMeters, metadata, limit } = near
   const { updatedAfter = -Infinity, maxAccuracy = Infinity } = near
-  const page = new TopK<UserRow>(limit + 1)
   const isWanted = metadata && metadataMatcher(metadata)
   const latitudeReach = radiusMeters / SHORTEST_DEGREE_METERS
   const low = latitude - latitudeReach
@@ -290,6 +307,7 @@ export function usersIn(
   scope: ScopeId,
   geofence: InsideGeofence,
   limit: number,
+  page?: TopK<UserRow>,
 ): Generator<void, UserPage> {
   return latestUsers(
     devices,
@@ -298,6 +316,7 @@ export function usersIn(
     limit,
     ({ visits, userId }) =>
       visits.some((visit) => visit.geofenceId === geofence.id) && isMeantFor(geofence, userId),
+    page,
   )
 }
 
@@ -307,10 +326,10 @@ export function usersInRange(
   scope: ScopeId,
   beaconId: string,
   limit: number,
+  page?: TopK<UserRow>,
 ): Generator<void, UserPage> {
-  return latestUsers(devices, scope, beaconId, limit, ({ beacons }) =>
-    beacons.some((visit) => visit.beaconId === beaconId),
-  )
+  const accept = ({ beacons }: Profile) => beacons.some((visit) => visit.beaconId === beaconId)
+  return latestUsers(devices, scope, beaconId, limit, accept, page)
 }
 
 /** Records that contain the id and are accepted, in the order of {@link lastMovedFirst}. */
@@ -320,8 +339,8 @@ function* latestUsers(
   id: string,
   limit: number,
   accept: (profile: Profile) => boolean,
+  page = new TopK<UserRow>(limit + 1),
 ): Generator<void, UserPage> {
-  const page = new TopK<UserRow>(limit + 1)
   const bytes = Buffer.from(id)
   for (const partition of devices.partitions) {
     const { table } = partition
