@@ -1,4 +1,5 @@
 import type { StoredEvent } from '../events/port.ts'
+import { Crowded } from '../rules/crowded.ts'
 import { Unready } from '../rules/unready.ts'
 import type { RegistryView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -10,8 +11,8 @@ import type { FeedShortcut } from './feedShortcut.ts'
 import type { Mailboxes, PartitionCommand, UpdateMail } from './mailboxes.ts'
 import type { Applied } from './applied.ts'
 import type { Partition } from './partition.ts'
-import type { Submitter } from './port.ts'
-import { errorOf, RATE_LIMITED, type Refusal } from './refusal.ts'
+import type { TakenBack } from './port.ts'
+import { errorOf, RATE_LIMITED, Unwritten, type Refusal } from './refusal.ts'
 
 /**
  * The batch of a host: puts waiting commands into one frame, and keeps the results until that frame is durable. There
@@ -72,6 +73,8 @@ export class Batch {
   readonly results: (Applied | ApiError)[] = []
   readonly executed: { readonly command: PartitionCommand; readonly result: unknown }[] = []
   readonly removed: RemovedRecord[] = []
+  /** The bytes of updates that went back to their submitters; see {@link Submitter.takenBack}. */
+  bytesTakenBack = 0
   /** The events of the frame, in order. */
   events: StoredEvent[] = []
   /** Whether the time of the batch is over, so that something may be left for the next one. */
@@ -180,6 +183,7 @@ export class Batch {
   /** Forgets the results once they have been delivered. */
   clear(): void {
     this.isFed = false
+    this.bytesTakenBack = 0
     this.mails.length = 0
     this.results.length = 0
     this.executed.length = 0
@@ -208,6 +212,7 @@ export class Batch {
       (taken === 0 || !this.isLate)
     ) {
       const mail = box[taken++]!
+      if (this.#isTakenBack(mail)) continue
       if (mail.submitter.isBehind || backlog.has(mail.update.deviceId) || !this.#apply(mail, partition))
         backlog.push(mail)
     }
@@ -230,6 +235,10 @@ export class Batch {
       const mail = backlog.first()!
       const { deviceId } = mail.update
       mail.hasWaited = true
+      if (this.#isTakenBack(mail)) {
+        backlog.taken(deviceId)
+        continue
+      }
       const partition = this.#parts.partitions[this.#waiting.indexOf(mail.update)]!
       partition.begin(writer, time, this.#parts.registry.revision)
       if (this.#apply(mail, partition)) backlog.taken(deviceId)
@@ -267,6 +276,27 @@ export class Batch {
     else partition.end(this.#writer, this.events)
   }
 
+  /**
+   * Lets the submitter take an update back if the update must not overtake others of its device: those that came back
+   * before it, or those of another submitter that wait in the backlog, which may take long.
+   */
+  #isTakenBack(mail: UpdateMail): boolean {
+    const { takenBack } = mail.submitter
+    if (takenBack === undefined) return false
+    const { deviceId } = mail.update
+    const waits = this.#waiting.backlog.firstOf(deviceId)
+    const isBehindOthers = waits !== undefined && waits.submitter.takenBack === undefined
+    if (!isBehindOthers && !takenBack.has(deviceId)) return false
+    this.#giveBack(mail, takenBack)
+    return true
+  }
+
+  #giveBack({ update, bytes }: UpdateMail, takenBack: TakenBack): void {
+    this.bytesTakenBack += bytes
+    takenBack.add(update.deviceId)
+    takenBack.take(update)
+  }
+
   /** Applies one update. Returns false if it needs preparation first; its device waits in the backlog for that. */
   #apply(mail: UpdateMail, partition: Partition): boolean {
     const { update, submitter } = mail
@@ -278,7 +308,12 @@ export class Batch {
     // Within a zone, an update takes hardly longer than reading the clock, except if a user with many stays is
     // requested, or if trips are told about them.
     const isCheap = partition.zoneHits !== zoneHits && !wantsUser && partition.meetings === 0
-    if (!isCheap || this.mails.length % UPDATES_A_LOOK === 0) this.#look(submitter, partition.meetings)
+    if (!isCheap || this.mails.length % UPDATES_A_LOOK === 0) this.#look(mail, partition.meetings)
+    const { takenBack } = submitter
+    if (takenBack !== undefined && (result instanceof Crowded || result instanceof Unwritten)) {
+      this.#giveBack(mail, takenBack)
+      return true
+    }
     if (result instanceof Unready) {
       this.#prepare(mail, result)
       return false
@@ -295,10 +330,16 @@ export class Batch {
     return true
   }
 
-  /** Reads the clock after an update, and marks its submitter as expensive if it took long. */
-  #look(submitter: Submitter, meetings: number): void {
+  /**
+   * Reads the clock after an update. If it took long, its submitter is marked as expensive; where it takes updates back,
+   * it stands for many clients, and only the device is.
+   */
+  #look({ submitter, update }: UpdateMail, meetings: number): void {
     const now = performance.now()
-    if (meetings >= EXPENSIVE_MEETINGS && now - this.#lookedAt >= EXPENSIVE_MS) submitter.isBehind = true
+    if (meetings >= EXPENSIVE_MEETINGS && now - this.#lookedAt >= EXPENSIVE_MS) {
+      if (submitter.takenBack === undefined) submitter.isBehind = true
+      else submitter.takenBack.add(update.deviceId)
+    }
     this.#lookedAt = now
     this.isLate ||= now >= this.#evaluateUntil
   }

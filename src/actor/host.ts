@@ -342,7 +342,7 @@ export class ActorHost implements Intake {
     const { mails, results, executed } = this.#batch
     if (this.observer !== undefined) this.#show(this.observer)
     if (this.#batch.isFed) this.#parts.dispatcher?.committed(this.#parts.partitions)
-    let bytes = 0
+    let bytes = this.#batch.bytesTakenBack
     for (const mail of mails) bytes += mail.bytes
     this.#parts.mailbox.release(bytes)
     this.#adaptRoom(bytes)

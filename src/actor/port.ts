@@ -73,6 +73,8 @@ export interface Submitter {
    * update, and checks it for each.
    */
   isBehind: boolean
+  /** Takes updates back that would wait behind those of others; absent: they wait in the intake. */
+  readonly takenBack?: TakenBack | undefined
   /** Called when the update is durable. */
   applied(outcome: Outcome, update: Update): void
   /**
@@ -80,6 +82,19 @@ export interface Submitter {
    * whether it has.
    */
   refused(error: ApiError, update: Update): void
+}
+
+/**
+ * Updates that their submitter has taken back, to submit them again behind those of others. All later updates of their
+ * devices must come back as well, so that they stay in order (G3).
+ */
+export interface TakenBack {
+  /** Whether updates of the device come back from now on. */
+  has(deviceId: string): boolean
+  /** From now on, updates of the device come back. */
+  add(deviceId: string): void
+  /** Takes an update that was not evaluated. */
+  take(update: Update): void
 }
 
 /** Accepts what changes devices. */

@@ -31,6 +31,17 @@ export class Backlog<M extends { readonly update: { readonly deviceId: string } 
     else mails.push(mail)
   }
 
+  /** The device's first waiting update; undefined if there is none. */
+  firstOf(deviceId: string): M | undefined {
+    return this.#devices.size > 0 ? this.#devices.get(deviceId)?.[0] : undefined
+  }
+
+  /** Puts updates in front of those of their devices that wait already. */
+  pushFirst(mails: readonly M[]): void {
+    for (const [deviceId, first] of Map.groupBy(mails, ({ update }) => update.deviceId))
+      this.#devices.set(deviceId, [...first, ...(this.#devices.get(deviceId) ?? [])])
+  }
+
   /** The next updates, at most this many, turn by turn. */
   next(most: number): M[] {
     const next: M[] = []

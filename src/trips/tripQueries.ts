@@ -174,7 +174,7 @@ function* listed(
     if (!isThere(place)) continue
     const trip = writer.write(place, order, list.includeLocations, list.maxLocations)
     trips.push(trip)
-    characters += lengthOf(trip)
+    characters += tripLength(trip)
   }
   return { trips, hasMore: places.length > limit }
 }
@@ -297,7 +297,8 @@ class Writer {
   }
 }
 
-function lengthOf({ trip, locations }: FoundTrip): number {
+/** The characters of a trip in an answer. */
+export function tripLength({ trip, locations }: FoundTrip): number {
   return trip.length + locations.length
 }
 
@@ -306,7 +307,7 @@ function fitting(trips: readonly FoundTrip[]): FoundTrip[] {
   let characters = 0
   const end = trips.findIndex((trip) => {
     const isFull = characters >= PAGE_CHARACTERS
-    characters += lengthOf(trip)
+    characters += tripLength(trip)
     return isFull
   })
   return end < 0 ? [...trips] : trips.slice(0, end)

@@ -1,4 +1,5 @@
 /** The distributed engine in one process: gateways, owners, and the simulated calls between them. */
+import type { ActorHost } from '../../src/actor/host.ts'
 import { DeviceMemory } from '../../src/actor/deviceMemory.ts'
 import { Senders } from '../../src/wire/senders.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -313,6 +314,12 @@ export class Hosts {
     return this.#owners.flatMap((host, n) =>
       this.#servers[host]!.hosts.flatMap(({ partitions }) => partitions.filter(({ number }) => number === n)),
     )
+  }
+
+  /** The host of a partition that its owner has. */
+  hostOf(partition: Partition): ActorHost {
+    const hosts = this.#servers.flatMap((server) => server.hosts)
+    return hosts.find(({ partitions }) => partitions.includes(partition))!
   }
 
   async start(): Promise<void> {

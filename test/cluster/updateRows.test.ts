@@ -110,6 +110,7 @@ t.test('property: decoding returns what was encoded', (t) => {
         gateway: 'g',
         number: 7,
         retried: true,
+        isBehind: false,
         revision: 9,
         updates: updates.map((one, i) => ({ ...numbered(one, i), wanted })),
         commands: [],

@@ -8,7 +8,7 @@ import { GatewayRoom } from './gatewayRoom.ts'
 import { Departures, PartitionClient } from './partitionClient.ts'
 import { GIVE_UP_MS, type PartitionClientParts } from './requestSequence.ts'
 import { ownerSubject, usersSubject } from '../nats/subjects.ts'
-import { decodeAnswer, encodeQuestion } from '../protocol/partitionProtocol.ts'
+import { decodeWholeUsers, encodeQuestion, USERS_FORMAT } from '../protocol/questionProtocol.ts'
 import type { CommandKind } from '../../actor/command.ts'
 import type { Intake, Submitter, UserAnswer, UserQuestion, Users } from '../../actor/port.ts'
 
@@ -83,11 +83,10 @@ export class Gateway implements Intake, Users {
       subject: usersSubject,
       partitions: this.#partitionsOf(question),
       giveUpMs,
+      format: USERS_FORMAT,
       encode: (partitions) => encodeQuestion({ revision: registry.revision, partitions, question }),
-      decode(bytes) {
-        const { partitions, answer } = decodeAnswer(bytes)
-        return { partitions, take: () => void answers.push(answer) }
-      },
+      decodeWhole: decodeWholeUsers,
+      take: ({ head, items }) => void answers.push({ ...head, users: items }),
     })
     return answers.length === 0 ? { users: [], hasMore: false } : mergeAnswers(question, answers)
   }

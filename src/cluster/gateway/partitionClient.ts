@@ -4,7 +4,7 @@ import type { Pause } from '../../runtime/retry.ts'
 import { Backlog } from '../../runtime/backlog.ts'
 import { FetchedOutcome } from './fetchedOutcome.ts'
 import { LargeResult } from '../protocol/largeResult.ts'
-import type { PartitionReply } from '../protocol/partitionProtocol.ts'
+import { STILL_WAITING, TAKEN_BACK, type PartitionReply } from '../protocol/partitionProtocol.ts'
 import {
   GIVE_UP_MS,
   RequestSequence,
@@ -30,12 +30,15 @@ import type { Update } from '../../model/update.ts'
  * - SENDER-2: Each update carries a stream and a number, so that sending it again applies it once (G9).
  * - SENDER-3: Updates that wait behind others (backlog.ts) go into requests of their own, beside those of the others, and
  *   only as many as make a request no slower than {@link BEHIND_MS}, but at least one. One whose device has an earlier
- *   update among the others waits until that is answered.
+ *   update among the others waits until that is answered. An update that its owner gives back, because it would wait
+ *   behind others there, waits here from then on, with all later ones of its device.
  * - SENDER-4: Every update that is accepted gets an answer: applied, refused, or 503 where the outcome is not known in
  *   time. In that case the updates behind it get 503 too, so nobody waits longer, and no later update of a device is
  *   applied before one that is sent again.
  * - SENDER-5: What waited for a request before its own has used up so much of its time: after {@link GIVE_UP_MS} in all,
- *   one more attempt is made. Those of a backlog wait for others on purpose, and their time begins with their request.
+ *   one more attempt is made. Those of a backlog wait for others on purpose: their time begins with their request, and
+ *   again each time when the owner says that they still wait, up to half a minute. After that only the backlog is
+ *   refused, because the owner does answer.
  * - SENDER-6: A result that is too large for a reply (owner/largeResults.ts) is fetched beside the requests that follow.
  */
 
@@ -94,8 +97,8 @@ export class PartitionClient {
   constructor(subject: string, parts: PartitionClientParts, departures: Departures) {
     this.#parts = parts
     this.#departures = departures
-    this.#requests = new RequestSequence(subject, parts.gateway, parts)
-    this.#requestsBehind = new RequestSequence(subject, `${parts.gateway} behind`, parts)
+    this.#requests = new RequestSequence(subject, parts.gateway, false, parts)
+    this.#requestsBehind = new RequestSequence(subject, `${parts.gateway} behind`, true, parts)
   }
 
   /** Resolves when nothing waits. */
@@ -135,7 +138,7 @@ export class PartitionClient {
       this.#inFlight = batch.updates
       this.#lastUpdates = batch.updates.length
       const began = performance.now()
-      const reply = await this.#requests.exchange(batch, request, acceptedAt(batch))
+      const reply = answerOf(await this.#requests.exchange(batch, request, acceptedAt(batch)))
       if (reply !== undefined) this.#parts.room.answered(bytesOf(batch), performance.now() - began)
       this.#inFlight = []
       this.#settle(batch, reply)
@@ -159,14 +162,16 @@ export class PartitionClient {
       }))
       this.#behindInFlight = batch.updates
       const began = performance.now()
-      const reply = await this.#requestsBehind.exchange(batch, request, began)
+      const said = await this.#requestsBehind.exchange(batch, request, began)
+      const reply = answerOf(said)
       const took = performance.now() - began
       this.#adapt(batch.updates.length, took)
       if (reply !== undefined) this.#parts.room.answered(bytesOf(batch), took)
       this.#behindInFlight = []
       for (const { update } of batch.updates) this.#backlog.taken(update.deviceId)
       this.#settle(batch, reply)
-      if (reply === undefined) this.#refuseWaiting()
+      if (said === STILL_WAITING) this.#refuseBacklog()
+      else if (reply === undefined) this.#refuseWaiting()
     }
     this.#runningBehind = undefined
   }
@@ -193,14 +198,19 @@ export class PartitionClient {
    * answer.
    */
   #refuseWaiting(): void {
-    const inFlight = new Set(this.#behindInFlight)
-    const waiting = this.#backlog.takeAll().filter((mail) => !inFlight.has(mail))
-    for (const mail of this.#behindInFlight) this.#backlog.push(mail)
-    const updates = [...this.#updates, ...waiting]
+    const updates = this.#updates
     const commands = this.#commands
     this.#updates = []
     this.#commands = []
     this.#settle({ updates, commands }, undefined)
+    this.#refuseBacklog()
+  }
+
+  #refuseBacklog(): void {
+    const inFlight = new Set(this.#behindInFlight)
+    const updates = this.#backlog.takeAll().filter((mail) => !inFlight.has(mail))
+    for (const mail of this.#behindInFlight) this.#backlog.push(mail)
+    this.#settle({ updates, commands: [] }, undefined)
   }
 
   #pick(budget: number): RequestContents {
@@ -213,9 +223,15 @@ export class PartitionClient {
   #settle({ updates, commands }: RequestContents, reply: PartitionReply | undefined): void {
     const { mailbox } = this.#parts
     const missing = reply === undefined ? unanswered() : undefined
-    for (const [i, { update, wanted, bytes }] of updates.entries()) {
-      mailbox.release(bytes)
+    const takenBack: OutgoingUpdate[] = []
+    for (const [i, mail] of updates.entries()) {
+      const { update, wanted, bytes } = mail
       const result = missing ?? reply!.updates[i]!
+      if (result === TAKEN_BACK) {
+        takenBack.push(mail)
+        continue
+      }
+      mailbox.release(bytes)
       if (result === 0) wanted.applied(APPLIED, update)
       else if (result instanceof ApiError) wanted.refused(result, update)
       else if (result instanceof LargeResult) this.#fetch(result, wanted, update)
@@ -225,6 +241,16 @@ export class PartitionClient {
       if (kind.isBounded) mailbox.release(bytes)
       done(missing ?? reply!.commands[i])
     }
+    if (takenBack.length > 0) this.#putBehind(takenBack)
+  }
+
+  /** Puts updates at the head of the backlog, and behind them those of the same devices that came later. */
+  #putBehind(takenBack: readonly OutgoingUpdate[]): void {
+    const devices = new Set(takenBack.map(({ update }) => update.deviceId))
+    const isLater = ({ update }: OutgoingUpdate) => devices.has(update.deviceId)
+    this.#backlog.pushFirst([...takenBack, ...this.#updates.filter(isLater)])
+    this.#updates = this.#updates.filter((mail) => !isLater(mail))
+    this.#start()
   }
 
   /** The update is durable, and the requests behind it do not wait for this. */
@@ -238,6 +264,10 @@ export class PartitionClient {
       .finally(() => this.#fetched.delete(fetched))
     this.#fetched.add(fetched)
   }
+}
+
+function answerOf(said: PartitionReply | typeof STILL_WAITING | undefined): PartitionReply | undefined {
+  return said === STILL_WAITING ? undefined : said
 }
 
 /** When the oldest update or command was accepted, which waited for nothing but the previous request. */

@@ -1,4 +1,5 @@
 import type { ScopeId } from '../../model/scope.ts'
+import { Slice } from '../../runtime/slices.ts'
 import type { LiveArea } from '../../spatial/liveAreas.ts'
 import { askOwners } from './askOwners.ts'
 import type { Calls, OpenCall } from '../nats/calls.ts'
@@ -7,10 +8,11 @@ import {
   decodeJson,
   encodeJson,
   INTEREST_MS,
+  LOOK_FORMAT,
   type LookAnswer,
   type PositionNews,
 } from '../protocol/positionProtocol.ts'
-import type { PositionObserver, Positions, PositionViewer } from '../../actor/port.ts'
+import type { LivePosition, PositionObserver, Positions, PositionViewer } from '../../actor/port.ts'
 import { lookSubject, positionsSubject } from '../nats/subjects.ts'
 
 /**
@@ -78,20 +80,31 @@ export class RemotePositions implements Positions {
         subject: lookSubject,
         partitions: Array.from({ length: count }, (_, partition) => partition),
         giveUpMs,
-        encode: (partitions) => encodeJson({ scope, area, partitions, records }),
-        decode(bytes) {
+        format: LOOK_FORMAT,
+        encode: (partitions) => encodeJson({ scope, area, partitions, records, inPieces: true }),
+        decodeWhole(bytes) {
           const { partitions, found } = decodeJson<LookAnswer>(bytes)
-          const take = () => {
-            if (viewer.isEnded) return
-            for (const position of found) if (!look.told.has(position.deviceId)) viewer.found(position)
-            viewer.pause()
-          }
-          return { partitions, take }
+          return { partitions, head: null, items: found }
         },
+        take: ({ items }) => this.#show(items, look, viewer),
       })
     } finally {
       this.#looks.delete(look)
     }
+  }
+
+  /** Shows the positions that a look has found, in turns with other work. */
+  async #show(found: readonly LivePosition[], look: Look, viewer: PositionViewer): Promise<void> {
+    const slice = new Slice()
+    for (const position of found) {
+      if (slice.isOver) {
+        viewer.pause()
+        await slice.next()
+      }
+      if (viewer.isEnded || !this.#looks.has(look)) return
+      if (!look.told.has(position.deviceId)) viewer.found(position)
+    }
+    viewer.pause()
   }
 
   #ask() {

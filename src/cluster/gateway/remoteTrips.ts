@@ -1,9 +1,10 @@
 import { locateTrip, type StoreSalt } from '../../events/ids.ts'
-import type { TripAnswer, TripQuestion, Trips } from '../../trips/port.ts'
+import type { FoundTrip, TripAnswer, TripQuestion, Trips } from '../../trips/port.ts'
 import { mergeTripAnswers } from '../../trips/tripQueries.ts'
 import type { Calls } from '../nats/calls.ts'
 import { tripsSubject } from '../nats/subjects.ts'
-import { decodePlainAnswer, encodeQuestion } from '../protocol/partitionProtocol.ts'
+import { plainFormat } from '../protocol/answerPieces.ts'
+import { decodePlainAnswer, encodeQuestion } from '../protocol/questionProtocol.ts'
 import { askOwners } from './askOwners.ts'
 import { GIVE_UP_MS } from './requestSequence.ts'
 
@@ -16,6 +17,9 @@ export interface RemoteTripsParts {
   readonly salt: StoreSalt
   readonly giveUpMs?: number
 }
+
+/** It only reads. */
+const FORMAT = plainFormat<Omit<TripAnswer, 'trips'>, FoundTrip>(() => 0)
 
 export class RemoteTrips implements Trips {
   readonly #parts: RemoteTripsParts
@@ -32,11 +36,14 @@ export class RemoteTrips implements Trips {
       subject: tripsSubject,
       partitions: this.#partitionsOf(question),
       giveUpMs,
+      format: FORMAT,
       encode: (partitions) => encodeQuestion({ revision: registry.revision, partitions, question }),
-      decode(bytes) {
+      decodeWhole(bytes) {
         const { partitions, answer } = decodePlainAnswer<TripAnswer>(bytes)
-        return { partitions, take: () => void answers.push(answer) }
+        const { trips, ...head } = answer
+        return { partitions, head, items: trips }
       },
+      take: ({ head, items }) => void answers.push({ ...head, trips: items }),
     })
     return answers.length === 0 ? { trips: [], hasMore: false } : mergeTripAnswers(question, answers)
   }

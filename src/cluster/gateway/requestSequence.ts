@@ -2,7 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Backoff, type Pause } from '../../runtime/retry.ts'
 import { NobodyListens } from '../nats/calls.ts'
 import { LateAnswers } from '../nats/lateAnswers.ts'
-import { decodeReply, encodeRequest, type PartitionReply } from '../protocol/partitionProtocol.ts'
+import {
+  decodeReply,
+  encodeRequest,
+  STILL_WAITING,
+  type PartitionReply,
+} from '../protocol/partitionProtocol.ts'
 import type { Command } from '../../actor/command.ts'
 import type { Submitter } from '../../actor/port.ts'
 import type { ByteBound } from '../../runtime/byteBound.ts'
@@ -42,6 +47,8 @@ export interface PartitionClientParts {
   readonly room: Pick<GatewayRoom, 'answered'>
   /** How long the owner may be missing or silent before waiting updates are refused; {@link GIVE_UP_MS} if absent. */
   readonly giveUpMs?: number
+  /** How long updates may wait behind those of others; {@link WAITING_MS} if absent. */
+  readonly waitingMs?: number
   /** Called for each failure that is tried again. */
   readonly troubled: (error: Error) => void
   readonly pause?: Pause
@@ -49,6 +56,11 @@ export interface PartitionClientParts {
 
 /** See docs/adr/0030-the-engine-behind-a-port.md. */
 export const GIVE_UP_MS = 10_000
+/**
+ * How long updates may wait behind those of others while their owner says that they still wait: each of them may make
+ * thousands of events, which are published before the next one is evaluated.
+ */
+const WAITING_MS = 30_000
 /** A commit takes some milliseconds. An owner whose NATS servers elect a new leader takes seconds, and answers once. */
 const ANSWER_MS = 1000
 const PAUSES = { firstMs: 20, lastMs: 500 }
@@ -66,15 +78,18 @@ export interface RequestContents {
 export class RequestSequence {
   readonly #subject: string
   readonly #gateway: string
+  readonly #isBehind: boolean
   readonly #parts: PartitionClientParts
   #number = 0
 
   /**
    * A sequence from which nothing has been sent.
    * @param gateway the sender of the requests; two sequences to the same owner have different ones
+   * @param isBehind whether its updates wait behind those of others
    */
-  constructor(subject: string, gateway: string, parts: PartitionClientParts) {
+  constructor(subject: string, gateway: string, isBehind: boolean, parts: PartitionClientParts) {
     this.#subject = subject
+    this.#isBehind = isBehind
     this.#gateway = gateway
     this.#parts = parts
   }
@@ -99,16 +114,18 @@ export class RequestSequence {
   }
 
   /**
-   * Sends the request until it is answered. Resolves to undefined if nobody answered in time.
+   * Sends the request until it is answered. Resolves to undefined if nobody answered in time, and to
+   * {@link STILL_WAITING} if the owner only said that its updates still wait.
    * @param from when the time of the request began, by `performance.now()`
    */
   async exchange(
     batch: RequestContents,
     request: Uint8Array,
     from: number,
-  ): Promise<PartitionReply | undefined> {
-    const { calls, giveUpMs = GIVE_UP_MS, troubled, pause = sleep } = this.#parts
-    const deadline = from + giveUpMs
+  ): Promise<PartitionReply | typeof STILL_WAITING | undefined> {
+    const { calls, giveUpMs = GIVE_UP_MS, waitingMs = WAITING_MS, troubled, pause = sleep } = this.#parts
+    let deadline = from + giveUpMs
+    let said: typeof STILL_WAITING | undefined
     let isRetried = false
     const backoff = new Backoff(PAUSES)
     const late = new LateAnswers()
@@ -117,15 +134,21 @@ export class RequestSequence {
         try {
           const ask = () => calls.ask(this.#subject, request, ANSWER_MS, late)
           const reply = decodeReply(await late.orOf(ask))
-          if (reply !== undefined) return reply
+          said = reply === STILL_WAITING ? reply : undefined
+          if (reply === STILL_WAITING) {
+            deadline = Math.min(performance.now() + giveUpMs, from + waitingMs)
+            await Promise.race([pause(ANSWER_MS), late.come()])
+            backoff.reset()
+          } else if (reply !== undefined) return reply
         } catch (error) {
+          said = undefined
           if (!(error instanceof NobodyListens)) {
             troubled(error as Error)
             if (!isRetried) request = this.#encode(batch, this.#number, (isRetried = true))
           }
         }
-        if (performance.now() >= deadline) return undefined
-        await pause(backoff.next())
+        if (performance.now() >= deadline) return said
+        if (said === undefined) await pause(backoff.next())
       }
     } finally {
       late.end()
@@ -134,6 +157,7 @@ export class RequestSequence {
 
   #encode({ updates, commands }: RequestContents, number: number, retried: boolean): Uint8Array {
     const { revision } = this.#parts.registry
-    return encodeRequest({ gateway: this.#gateway, number, retried, revision, updates, commands })
+    const request = { gateway: this.#gateway, number, retried, revision, updates, commands }
+    return encodeRequest({ ...request, isBehind: this.#isBehind })
   }
 }

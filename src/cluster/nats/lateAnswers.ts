@@ -8,6 +8,7 @@ export class LateAnswers {
   readonly #open: OpenCall[] = []
   readonly #answers: Uint8Array[] = []
   #wake: ((answer: Uint8Array) => void) | undefined
+  #hasCome: (() => void) | undefined
   #hasEnded = false
 
   /** Makes an attempt, and resolves to its answer or to one to an earlier attempt, whichever comes first. */
@@ -34,6 +35,12 @@ export class LateAnswers {
     if (this.#wake === undefined) this.#answers.push(answer)
     else this.#wake(answer)
     this.#wake = undefined
+    this.#hasCome?.()
+  }
+
+  /** Resolves when there is an answer, which the next {@link orOf} resolves to at once. */
+  async come(): Promise<void> {
+    if (this.#answers.length === 0) await new Promise<void>((resolve) => (this.#hasCome = resolve))
   }
 
   /** Stops waiting for answers. */

@@ -21,10 +21,12 @@ import type { StoreSalt } from '../../events/ids.ts'
 import {
   decodeRequest,
   encodeReply,
+  encodeStillWaiting,
+  TAKEN_BACK,
   type PartitionRequest,
   type UpdateResult,
 } from '../protocol/partitionProtocol.ts'
-import type { Outcome, Submitter } from '../../actor/port.ts'
+import type { Outcome, Submitter, TakenBack } from '../../actor/port.ts'
 import type { LargeResults } from './largeResults.ts'
 import { revisionReached } from './revisions.ts'
 import { wantedOf, type RemoteUpdate } from '../protocol/updateRows.ts'
@@ -34,10 +36,12 @@ import { wantedOf, type RemoteUpdate } from '../protocol/updateRows.ts'
  *
  * Invariants
  * - OWNER-1: A request that is in progress, or was the last of its gateway and is answered, is not evaluated when it
- *   is sent again. The answer goes to whoever asked last.
+ *   is sent again. The answer goes to whoever asked last, or asked first if the others were told that it still waits.
  * - OWNER-2: What this owner does not know is recognised by the numbers of its updates (G9). For a repeated command,
  *   its kind says what to do (`CommandKind.repeat`).
  * - OWNER-3: Nothing is evaluated with an older registry than the gateway had (G10).
+ * - OWNER-4: An update that would wait behind those of others goes back to its gateway, with all later ones of its device
+ *   in the request: otherwise the other updates of the request would wait for it, and all later requests.
  */
 
 export interface OwnedParts {
@@ -238,6 +242,7 @@ export class OwnedPartition {
     // This request was in flight for long, and a newer one has arrived before it.
     if (known !== undefined && number < known.number) return
     if (known?.number === number) {
+      if (known.isOpen && request.takesBack && request.isBehind) return answer(encodeStillWaiting())
       known.answer = answer
       if (known.reply !== undefined) answer(known.reply)
       if (known.reply !== undefined || known.isOpen) return
@@ -278,7 +283,7 @@ export class OwnedPartition {
     const mostBytes = this.#mailbox.limit - this.#mailbox.used
     // A request is admitted as a whole or not at all. One that would never fit must be admitted when it is alone.
     if (bytes > mostBytes && this.#mailbox.used > 0) return Promise.resolve(undefined)
-    const results = new RequestResults(updates.length, request.fetches ? this.#parts.largeResults : undefined)
+    const results = new RequestResults(updates.length, request, this.#parts.largeResults)
     for (const run of runsOf(updates)) {
       results.take(run, (submitter) => this.host.submit(run, 0, submitter))
     }
@@ -318,12 +323,14 @@ class RequestResults {
   readonly all: Promise<readonly UpdateResult[]>
   readonly #results: UpdateResult[]
   readonly #large: LargeResults | undefined
+  readonly #takenBack: TakenBack | undefined
   #left: number
   #done: (results: readonly UpdateResult[]) => void = () => {}
 
-  /** @param large keeps the large ones; undefined: all of them are in the reply */
-  constructor(count: number, large: LargeResults | undefined) {
-    this.#large = large
+  /** @param large keeps the large ones, if the gateway fetches them; otherwise all of them are in the reply */
+  constructor(count: number, { fetches, takesBack, isBehind }: PartitionRequest, large: LargeResults) {
+    this.#large = fetches ? large : undefined
+    if (takesBack && !isBehind) this.#takenBack = this.#backToGateway()
     this.#results = Array.from<UpdateResult>({ length: count }).fill(0)
     this.#left = count
     this.all = new Promise((resolve) => (this.#done = resolve))
@@ -335,6 +342,7 @@ class RequestResults {
     const wanted = wantedOf(updates[0]!.flags)
     const submitter: Submitter = {
       ...wanted,
+      takenBack: wanted.isBehind ? undefined : this.#takenBack,
       applied: (outcome: Outcome, update: Update) => {
         const told = wanted.wantsEvents ? outcome.events : []
         const large = this.#large?.keep(outcome, told)
@@ -353,6 +361,16 @@ class RequestResults {
       submit(submitter)
     } catch (error) {
       for (const update of updates) this.#set(update, error as ApiError)
+    }
+  }
+
+  /** What the host gives back. All runs share it, because a device may have updates in several of them. */
+  #backToGateway(): TakenBack {
+    const devices = new Set<string>()
+    return {
+      has: (deviceId) => devices.has(deviceId),
+      add: (deviceId) => void devices.add(deviceId),
+      take: (update) => this.#set(update, TAKEN_BACK),
     }
   }
 

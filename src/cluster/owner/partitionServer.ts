@@ -7,14 +7,21 @@ import type { FencedOut } from '../../log/errors.ts'
 import type { OwnershipHandlers, PartitionLog } from '../../log/port.ts'
 import { HostUsers } from '../../users/hostUsers.ts'
 import { HostTrips } from '../../trips/hostTrips.ts'
-import type { TripQuestion } from '../../trips/port.ts'
+import type { FoundTrip, TripAnswer, TripQuestion } from '../../trips/port.ts'
+import { tripLength } from '../../trips/tripQueries.ts'
 import type { UserQuestion } from '../../actor/port.ts'
 import type { Calls, Served } from '../nats/calls.ts'
 import { LargeResults } from './largeResults.ts'
 import { OwnedPartition, type OwnedParts } from './ownedPartition.ts'
 import { decodeOutcomeQuestion, encodeOutcome } from '../protocol/outcomeProtocol.ts'
 import { ApiError } from '../../runtime/errors.ts'
-import { decodeQuestion, encodeAnswer, encodePlainAnswer } from '../protocol/partitionProtocol.ts'
+import { plainFormat, sendInPieces, type AnswerFormat, type HostAnswer } from '../protocol/answerPieces.ts'
+import {
+  decodeQuestion,
+  encodePlainAnswer,
+  encodeWholeUsers,
+  USERS_FORMAT,
+} from '../protocol/questionProtocol.ts'
 import { revisionReached } from './revisions.ts'
 import { decodeResultQuestion, encodeResultPiece } from '../protocol/resultProtocol.ts'
 import { ownerSubject, outcomeSubject, resultsSubject, tripsSubject, usersSubject } from '../nats/subjects.ts'
@@ -43,6 +50,12 @@ export interface PartitionServerParts extends Omit<OwnedParts, 'scheduler' | 'la
   lost(partition: number): void
 }
 
+const TRIPS = plainFormat<Omit<TripAnswer, 'trips'>, FoundTrip>(tripLength)
+
+function encodeWholeTrips({ partitions, head, items }: HostAnswer<Omit<TripAnswer, 'trips'>, FoundTrip>) {
+  return encodePlainAnswer(partitions, { ...head, trips: items })
+}
+
 interface Serving {
   readonly owned: OwnedPartition
   readonly requests: readonly Served[]
@@ -69,12 +82,14 @@ export class PartitionServer implements OwnershipHandlers {
 
   start(): void {
     this.#questions = [
-      this.#serve<UserQuestion>(usersSubject, async (hosts, partitions, question) =>
-        encodeAnswer({ partitions, answer: await new HostUsers(() => hosts, this.#parts).ask(question) }),
-      ),
-      this.#serve<TripQuestion>(tripsSubject, async (hosts, partitions, question) =>
-        encodePlainAnswer(partitions, await new HostTrips(() => hosts, this.#parts).ask(question)),
-      ),
+      this.#serve(usersSubject, USERS_FORMAT, encodeWholeUsers, async (hosts, question: UserQuestion) => {
+        const { users, ...head } = await new HostUsers(() => hosts, this.#parts).ask(question)
+        return { head, items: users }
+      }),
+      this.#serve(tripsSubject, TRIPS, encodeWholeTrips, async (hosts, question: TripQuestion) => {
+        const { trips, ...head } = await new HostTrips(() => hosts, this.#parts).ask(question)
+        return { head, items: trips }
+      }),
       this.#serveResults(),
     ]
   }
@@ -185,18 +200,22 @@ export class PartitionServer implements OwnershipHandlers {
   }
 
   /** Answers for those of the requested partitions that are here. If there are none, only others answer. */
-  #serve<Q>(
+  #serve<Q, H, I, Row>(
     subject: string,
-    ask: (hosts: readonly ActorHost[], partitions: readonly number[], question: Q) => Promise<Uint8Array>,
+    format: AnswerFormat<H, I, Row>,
+    encodeWhole: (answer: HostAnswer<H, I>) => Uint8Array,
+    ask: (hosts: readonly ActorHost[], question: Q) => Promise<Omit<HostAnswer<H, I>, 'partitions'>>,
   ): Served {
     const { calls, registry, isLive, troubled } = this.#parts
     const answered = async (bytes: Uint8Array, answer: (bytes: Uint8Array) => void): Promise<void> => {
-      const { revision, partitions, question } = decodeQuestion<Q>(bytes)
+      const { revision, partitions, question, inPieces } = decodeQuestion<Q>(bytes)
       await revisionReached(registry, revision, this.#stopped.signal)
       const mine = partitions.filter((partition) => this.#served.has(partition))
       if (mine.length === 0 || !isLive()) return
       const hosts = mine.map((partition) => this.#served.get(partition)!.owned.host)
-      answer(await ask(hosts, mine, question))
+      const whole = { partitions: mine, ...(await ask(hosts, question)) }
+      if (inPieces) await sendInPieces(whole, format, answer)
+      else answer(encodeWhole(whole))
     }
     return calls.serve(subject, (bytes, answer) => void answered(bytes, answer).catch(troubled))
   }

@@ -1,9 +1,11 @@
 import type { ScopeId } from '../../model/scope.ts'
 import type { Calls, Served } from '../nats/calls.ts'
+import { sendInPieces } from '../protocol/answerPieces.ts'
 import {
   decodeJson,
   encodeJson,
   INTEREST_MS,
+  LOOK_FORMAT,
   sentPosition,
   type Interest,
   type LookQuestion,
@@ -115,7 +117,7 @@ export class PositionServer implements PositionObserver {
   }
 
   async #look(
-    { scope, area, partitions, records }: LookQuestion,
+    { scope, area, partitions, records, inPieces }: LookQuestion,
     answer: (answer: Uint8Array) => void,
   ): Promise<void> {
     const { isLive } = this.#parts
@@ -131,6 +133,8 @@ export class PositionServer implements PositionObserver {
       pause() {},
     }
     for (const { positions } of asked) await positions.look(scope, area, viewer)
-    answer(encodeJson({ partitions: asked.map(({ number }) => number), found }))
+    const numbers = asked.map(({ number }) => number)
+    if (inPieces !== true) return answer(encodeJson({ partitions: numbers, found }))
+    await sendInPieces({ partitions: numbers, head: null, items: found }, LOOK_FORMAT, answer)
   }
 }

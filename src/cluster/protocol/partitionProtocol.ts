@@ -7,7 +7,7 @@ import type { TripOptions } from '../../model/trip.ts'
 import type { DeviceType } from '../../model/update.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import type { Command, CommandKind } from '../../actor/command.ts'
-import type { Outcome, UserAnswer, UserQuestion } from '../../actor/port.ts'
+import type { Outcome } from '../../actor/port.ts'
 import { isLargeRow, LargeResult, largeOf, largeRow, type LargeRow } from './largeResult.ts'
 import { readRows, RowWriter, type NumberedUpdate, type RemoteUpdate, type WholeRows } from './updateRows.ts'
 
@@ -16,19 +16,18 @@ import { readRows, RowWriter, type NumberedUpdate, type RemoteUpdate, type Whole
  *
  * ```
  * request  [gateway, number, retried, registry revision, updates as of updateRows.ts, command*,
- *          does the gateway fetch large results?]
+ *          does the gateway fetch large results?, does it take updates back?, do the updates wait behind others?]
  * command  [name of its kind, arguments as the kind encodes them]
- * reply    [update result*, command result*], or nothing: busy, ask again
+ * reply    [update result*, command result*], or nothing: busy, ask again, or 0: the updates of the request still wait
  *          in place of the update results their number, where all are 0
  * result   of an update: 0: applied, nothing else wanted
  *          · [0 | 1 repeated, user, event*, passed?, failure reason*?, feed?]
  *          · [2, process, id, has events?, user or nothing: to be fetched, 0 | 1 repeated, passed?, failure reason*?,
  *            feed?]: it is fetched as of resultProtocol.ts
+ *          · 3: not evaluated; the update is to be sent again in a request whose updates wait behind others
  *          · refusal
  *          of a command: [0, result] · refusal
  * refusal  [code, message, param, type, retryAfter]
- * question [registry revision, partition*, JSON]
- * answer   [partition*, user*, hasMore]; about trips [partition*, what was answered]
  * ```
  */
 
@@ -52,9 +51,21 @@ export interface PartitionRequest<U = RemoteUpdate, C = Command | ApiError> {
   readonly commands: readonly C[]
   /** Whether the gateway fetches results that are too large for a reply. One of an older release does not. */
   readonly fetches: boolean
+  /**
+   * Whether the gateway takes updates back that would wait behind those of others, and whether it understands
+   * {@link STILL_WAITING}. One of an older release does not.
+   */
+  readonly takesBack: boolean
+  /** Whether the updates wait behind those of others. */
+  readonly isBehind: boolean
 }
 
-export type UpdateResult = 0 | Outcome | LargeResult | ApiError
+/** In place of a result: the update was not evaluated, and is to be sent again behind those of others. */
+export const TAKEN_BACK = 3
+/** In place of a reply: the updates of the request still wait behind those of others. */
+export const STILL_WAITING = 0
+
+export type UpdateResult = 0 | typeof TAKEN_BACK | Outcome | LargeResult | ApiError
 
 export interface PartitionReply {
   readonly updates: readonly UpdateResult[]
@@ -67,17 +78,19 @@ const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
 type Nil<T> = T | null | undefined
 
 export function encodeRequest(
-  request: Omit<PartitionRequest<NumberedUpdate, Command>, 'fetches'>,
+  request: Omit<PartitionRequest<NumberedUpdate, Command>, 'fetches' | 'takesBack'>,
 ): Uint8Array {
-  const { gateway, number, retried, revision, updates, commands } = request
+  const { gateway, number, retried, revision, updates, commands, isBehind } = request
   return packr.pack([
     gateway,
     number,
     retried,
     revision,
-    rowWriter.write(updates),
+    rowWriter.write(updates, isBehind),
     commands.map(({ kind, args }) => [kind.name, kind.encode(args)]),
     true,
+    true,
+    isBehind,
   ])
 }
 
@@ -91,7 +104,7 @@ export function decodeRequest(
   kindOf: (name: string) => CommandKind | undefined,
   senders: Senders,
 ): PartitionRequest {
-  const [gateway, number, retried, revision, rows, commands, fetches] = packr.unpack(bytes) as [
+  const row = packr.unpack(bytes) as [
     string,
     number,
     boolean,
@@ -99,13 +112,18 @@ export function decodeRequest(
     Uint8Array,
     [string, unknown][],
     boolean | undefined,
+    boolean | undefined,
+    boolean | undefined,
   ]
+  const [gateway, number, retried, revision, rows, commands, fetches, takesBack, isBehind] = row
   return {
     gateway,
     number,
     retried,
     revision,
     fetches: fetches === true,
+    takesBack: takesBack === true,
+    isBehind: isBehind === true,
     updates: readRows(rows, wholeRows, senders),
     commands: commands.map(([name, args]) => {
       const kind = kindOf(name)
@@ -127,10 +145,19 @@ export function encodeReply(reply: PartitionReply | undefined): Uint8Array {
   ])
 }
 
+/** Says that the updates of a request still wait. */
+export function encodeStillWaiting(): Uint8Array {
+  return packr.pack(STILL_WAITING)
+}
+
 /** Reads a reply. Undefined means that the owner is busy. */
-export function decodeReply(bytes: Uint8Array): PartitionReply | undefined {
-  const whole = packr.unpack(bytes) as [ResultRow[] | number, (readonly [0, unknown] | RefusalRow)[]] | null
+export function decodeReply(bytes: Uint8Array): PartitionReply | typeof STILL_WAITING | undefined {
+  const whole = packr.unpack(bytes) as
+    | [ResultRow[] | number, (readonly [0, unknown] | RefusalRow)[]]
+    | typeof STILL_WAITING
+    | null
   if (whole === null) return undefined
+  if (whole === STILL_WAITING) return STILL_WAITING
   const [updates, commands] = whole
   return {
     updates: typeof updates === 'number' ? Array.from<0>({ length: updates }).fill(0) : updates.map(resultOf),
@@ -146,70 +173,6 @@ function unknownKind(name: string): ApiError {
       retryAfter: 1,
     },
   )
-}
-
-/** A question to all hosts that have some of the partitions. */
-export interface SharedQuestion<Q = UserQuestion> {
-  readonly revision: number
-  /** The partitions that the question concerns. */
-  readonly partitions: readonly number[]
-  readonly question: Q
-}
-
-/** The answer of one host, for all requested partitions that it has. */
-export interface SharedAnswer {
-  readonly partitions: readonly number[]
-  readonly answer: UserAnswer
-}
-
-export function encodeQuestion<Q>({ revision, partitions, question }: SharedQuestion<Q>): Uint8Array {
-  return packr.pack([revision, partitions, JSON.stringify(question)])
-}
-
-export function decodeQuestion<Q>(bytes: Uint8Array): SharedQuestion<Q> {
-  const [revision, partitions, json] = packr.unpack(bytes) as [number, number[], string]
-  return { revision, partitions, question: JSON.parse(json) as Q }
-}
-
-export function encodeAnswer({ partitions, answer }: SharedAnswer): Uint8Array {
-  const users = answer.users.map(({ order, id, deviceId, user, explanation }) => [
-    order,
-    id,
-    deviceId,
-    user,
-    explanation,
-  ])
-  return packr.pack([partitions, users, answer.hasMore, answer.total])
-}
-
-export function decodeAnswer(bytes: Uint8Array): SharedAnswer {
-  const [partitions, rows, hasMore, total] = packr.unpack(bytes) as [
-    number[],
-    [number[], string, string, string, string][],
-    boolean,
-    number | undefined,
-  ]
-  const users = rows.map(([order, id, deviceId, user, explanation]) => ({
-    order,
-    id,
-    deviceId,
-    user,
-    explanation,
-  }))
-  return { partitions, answer: { users, hasMore, ...(typeof total === 'number' && { total }) } }
-}
-
-/** Writes the answer of one host, which is a plain value, for all requested partitions that it has. */
-export function encodePlainAnswer(partitions: readonly number[], answer: unknown): Uint8Array {
-  return packr.pack([partitions, answer])
-}
-
-export function decodePlainAnswer<A>(bytes: Uint8Array): {
-  readonly partitions: readonly number[]
-  readonly answer: A
-} {
-  const [partitions, answer] = packr.unpack(bytes) as [number[], A]
-  return { partitions, answer }
 }
 
 /** The data of an update that a row cannot hold. */
@@ -332,10 +295,10 @@ type RefusalRow = readonly [
   type: Nil<string>,
   retryAfter: Nil<number>,
 ]
-type ResultRow = 0 | OutcomeRow | LargeRow | RefusalRow
+type ResultRow = 0 | typeof TAKEN_BACK | OutcomeRow | LargeRow | RefusalRow
 
 function resultRow(result: UpdateResult): ResultRow {
-  if (result === 0) return 0
+  if (result === 0 || result === TAKEN_BACK) return result
   if (result instanceof ApiError) return refusalRow(result)
   if (result instanceof LargeResult) return largeRow(result)
   const { repeated, user, events, verdict, feed } = result
@@ -347,7 +310,7 @@ function resultRow(result: UpdateResult): ResultRow {
 }
 
 function resultOf(row: ResultRow): UpdateResult {
-  if (row === 0) return 0
+  if (row === 0 || row === TAKEN_BACK) return row
   const [first] = row
   if (isLargeRow(row)) return largeOf(row)
   if (first !== 0 && first !== 1) return refusalOf(row as RefusalRow)

@@ -1,9 +1,11 @@
+import type { Metadata } from '../../model/metadata.ts'
 import type { ScopeId } from '../../model/scope.ts'
 import type { LiveArea } from '../../spatial/liveAreas.ts'
 import type { RemovedRecord } from '../../actor/command.ts'
 import type { LivePosition } from '../../actor/port.ts'
+import type { AnswerFormat } from './answerPieces.ts'
 
-/** The messages about positions between gateways and owners, as JSON. */
+/** The messages about positions between gateways and owners, as JSON; answers to looks are as of answerPieces.ts. */
 
 export interface LookQuestion {
   readonly scope: ScopeId
@@ -12,8 +14,11 @@ export interface LookQuestion {
   readonly partitions: readonly number[]
   /** Whether positions are to have `metadata` and `geofenceIds`. */
   readonly records: boolean
+  /** Whether the answer may come in pieces. A gateway of an older release reads only whole ones. */
+  readonly inPieces?: boolean
 }
 
+/** An answer as a whole, for a gateway of an older release. */
 export interface LookAnswer {
   /** The partitions that the answer is for. */
   readonly partitions: readonly number[]
@@ -32,6 +37,48 @@ export interface Interest {
   /** As in {@link LookQuestion}. */
   readonly records: boolean
 }
+
+type PositionRow = readonly [
+  scope: ScopeId,
+  deviceId: string,
+  recordId: string,
+  userId: string | null,
+  latitude: number,
+  longitude: number,
+  accuracy: number,
+  updatedAt: number,
+  /** It is JSON, because its keys may be any. */
+  metadata?: string | null,
+  geofenceIds?: readonly string[],
+]
+
+/** Found positions in the answers of hosts. */
+export const LOOK_FORMAT: AnswerFormat<null, LivePosition, PositionRow> = {
+  headOf: () => null,
+  readHead: () => null,
+  rowOf({ scope, deviceId, recordId, userId = null, metadata, geofenceIds, ...numbers }) {
+    const { latitude, longitude, accuracy, updatedAt } = numbers
+    const row = [scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt] as const
+    if (geofenceIds === undefined) return row
+    return [...row, metadata === undefined ? null : JSON.stringify(metadata), geofenceIds]
+  },
+  readRow([scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt, json, geofenceIds]) {
+    const position = { scope, deviceId, recordId, userId: userId ?? undefined, latitude, longitude }
+    const found = { ...position, accuracy, updatedAt }
+    if (geofenceIds === undefined) return found
+    const metadata = typeof json === 'string' ? (JSON.parse(json) as Metadata) : undefined
+    return { ...found, metadata, geofenceIds }
+  },
+  charactersOf: ({ metadata, geofenceIds }) =>
+    POSITION_CHARACTERS +
+    (metadata === undefined ? 0 : METADATA_CHARACTERS) +
+    (geofenceIds === undefined ? 0 : ID_CHARACTERS * geofenceIds.length),
+}
+
+const POSITION_CHARACTERS = 150
+/** An estimate; the most that a record may have is some dozens of kilobytes. */
+const METADATA_CHARACTERS = 2000
+const ID_CHARACTERS = 25
 
 /** A gateway that has not repeated its {@link Interest} for this long wants nothing more. */
 export const INTEREST_MS = 6000

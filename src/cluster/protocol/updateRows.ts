@@ -102,12 +102,15 @@ export class RowWriter {
   #bytes = Buffer.allocUnsafe(FIRST_BYTES)
   #view = viewOf(this.#bytes)
   #at = 0
+  #isBehind = false
 
   constructor(whole: WholeRows) {
     this.#whole = whole
   }
 
-  write(updates: readonly NumberedUpdate[]): Uint8Array {
+  /** @param isBehind whether all of them wait behind others, also those of which that is not {@link ReplyOptions.isBehind wanted} */
+  write(updates: readonly NumberedUpdate[], isBehind = false): Uint8Array {
+    this.#isBehind = isBehind
     this.#at = 0
     for (const one of updates) {
       this.#reserve(MAX_ROW_BYTES)
@@ -129,7 +132,7 @@ export class RowWriter {
     const view = this.#view
     let at = this.#at
     const flags =
-      flagsOf(wanted) |
+      this.#flagsOf(wanted) |
       (update.foreground ? FOREGROUND : 0) |
       (update.stopped ? STOPPED : 0) |
       (accuracy === undefined ? 0 : HAS_ACCURACY) |
@@ -185,10 +188,19 @@ export class RowWriter {
   #wholeRow(one: NumberedUpdate): void {
     const packed = this.#whole.pack(one)
     this.#reserve(6 + packed.length)
-    this.#view.setUint16(this.#at, WHOLE | flagsOf(one.wanted), true)
+    this.#view.setUint16(this.#at, WHOLE | this.#flagsOf(one.wanted), true)
     this.#view.setUint32(this.#at + 2, packed.length, true)
     this.#bytes.set(packed, this.#at + 6)
     this.#at += 6 + packed.length
+  }
+
+  #flagsOf({ rateLimited, wantsUser, wantsEvents, isBehind }: ReplyOptions): number {
+    return (
+      (rateLimited ? LIMITED : 0) |
+      (wantsUser ? WANTS_USER : 0) |
+      (wantsEvents ? WANTS_EVENTS : 0) |
+      (isBehind || this.#isBehind ? IS_BEHIND : 0)
+    )
   }
 
   #reserve(bytes: number): void {
@@ -309,15 +321,6 @@ function textEnd(bytes: Buffer, at: number): number {
   const end = at + 1 + (bytes[at] ?? NaN)
   if (!(end <= bytes.length)) throw new RangeError('A text of a row goes beyond its end.')
   return end
-}
-
-function flagsOf({ rateLimited, wantsUser, wantsEvents, isBehind }: ReplyOptions): number {
-  return (
-    (rateLimited ? LIMITED : 0) |
-    (wantsUser ? WANTS_USER : 0) |
-    (wantsEvents ? WANTS_EVENTS : 0) |
-    (isBehind ? IS_BEHIND : 0)
-  )
 }
 
 function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {

@@ -1,0 +1,95 @@
+import { Packr } from 'msgpackr'
+import type { FoundUser, UserAnswer, UserQuestion } from '../../actor/port.ts'
+import type { AnswerFormat, HostAnswer } from './answerPieces.ts'
+
+/**
+ * The questions of gateways to all hosts, about users and trips, as bytes (MessagePack). docs/protocol.md tells when.
+ *
+ * ```
+ * question [registry revision, partition*, JSON, may the answer come in pieces?]
+ * answer   in pieces as of answerPieces.ts: the head of users is [hasMore, total?]; trips are plain values
+ *          to a gateway of an older release [partition*, user*, hasMore, total?]; about trips [partition*, what was answered]
+ * ```
+ */
+const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
+
+type Nil<T> = T | null | undefined
+
+/** A question to all hosts that have some of the partitions. */
+export interface SharedQuestion<Q = UserQuestion> {
+  readonly revision: number
+  /** The partitions that the question concerns. */
+  readonly partitions: readonly number[]
+  readonly question: Q
+  /** Whether the answer may come in pieces. A gateway of an older release reads only whole ones. */
+  readonly inPieces: boolean
+}
+
+export type UsersHead = Omit<UserAnswer, 'users'>
+
+export function encodeQuestion<Q>({
+  revision,
+  partitions,
+  question,
+}: Omit<SharedQuestion<Q>, 'inPieces'>): Uint8Array {
+  return packr.pack([revision, partitions, JSON.stringify(question), true])
+}
+
+export function decodeQuestion<Q>(bytes: Uint8Array): SharedQuestion<Q> {
+  const [revision, partitions, json, inPieces] = packr.unpack(bytes) as [
+    number,
+    number[],
+    string,
+    boolean | undefined,
+  ]
+  return { revision, partitions, question: JSON.parse(json) as Q, inPieces: inPieces === true }
+}
+
+type FoundUserRow = readonly [
+  order: readonly number[],
+  id: string,
+  deviceId: string,
+  user: string,
+  explanation: string,
+]
+
+/** Users in the answers of hosts. */
+export const USERS_FORMAT: AnswerFormat<UsersHead, FoundUser, FoundUserRow> = {
+  headOf: ({ hasMore, total }) => [hasMore, total],
+  rowOf: ({ order, id, deviceId, user, explanation }) => [order, id, deviceId, user, explanation],
+  readHead(head) {
+    const [hasMore, total] = head as [boolean, Nil<number>]
+    return { hasMore, ...(typeof total === 'number' && { total }) }
+  },
+  readRow: ([order, id, deviceId, user, explanation]) => ({ order, id, deviceId, user, explanation }),
+  charactersOf: ({ user, explanation }) => user.length + explanation.length,
+}
+
+/** Writes an answer as a whole, for a gateway of an older release. */
+export function encodeWholeUsers({ partitions, head, items }: HostAnswer<UsersHead, FoundUser>): Uint8Array {
+  return packr.pack([partitions, items.map(USERS_FORMAT.rowOf), head.hasMore, head.total])
+}
+
+export function decodeWholeUsers(bytes: Uint8Array): HostAnswer<UsersHead, FoundUser> {
+  const [partitions, rows, hasMore, total] = packr.unpack(bytes) as [
+    number[],
+    FoundUserRow[],
+    boolean,
+    Nil<number>,
+  ]
+  const head = USERS_FORMAT.readHead([hasMore, total])
+  return { partitions, head, items: rows.map(USERS_FORMAT.readRow) }
+}
+
+/** Writes an answer that is a plain value as a whole, for a gateway of an older release. */
+export function encodePlainAnswer(partitions: readonly number[], answer: unknown): Uint8Array {
+  return packr.pack([partitions, answer])
+}
+
+export function decodePlainAnswer<A>(bytes: Uint8Array): {
+  readonly partitions: readonly number[]
+  readonly answer: A
+} {
+  const [partitions, answer] = packr.unpack(bytes) as [number[], A]
+  return { partitions, answer }
+}
