@@ -3,9 +3,10 @@ import type { Verdict } from '../model/fraud.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
+import { inSlices } from '../runtime/slices.ts'
 import type { ShortcutOutcome } from './feedShortcut.ts'
 import type { Outcome, UserParts } from './port.ts'
-import { userHead, userHeadPieces, userJson } from './userRecord.ts'
+import { userHead, userHeadSteps, userJson } from './userRecord.ts'
 
 /** The result of an update. */
 export interface Applied extends Outcome {
@@ -87,7 +88,7 @@ export class AppliedWithManyVisits implements Applied {
 
   async userPieces(): Promise<readonly string[]> {
     const { profile, scope, view, now, tail } = this.#user
-    const pieces = await longTextLimit.run(() => userHeadPieces(profile, scope, view, now))
+    const pieces = await longTextLimit.run(() => inSlices(userHeadSteps(profile, scope, view, now)))
     pieces.push(tail)
     return pieces
   }

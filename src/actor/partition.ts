@@ -1,4 +1,5 @@
 import type { UserParts } from './port.ts'
+import type { Profile } from '../model/device.ts'
 import type { Transition } from '../model/event.ts'
 import { verdictOf } from '../model/fraud.ts'
 import type { Settings } from '../model/settings.ts'
@@ -40,7 +41,7 @@ import {
   TOO_MANY_RECORDS,
   type Refusal,
 } from './refusal.ts'
-import { headUntil, userHead, userJson, userParts, userTail } from './userRecord.ts'
+import { headUntil, userHead, userHeadSteps, userJson, userParts, userTail } from './userRecord.ts'
 import { Barred } from '../rules/countries.ts'
 import { maySuspect } from '../rules/fraud.ts'
 import { movedMeters, ZONE, zoneCosine, type SafeZone, type ZonesLeft } from '../rules/safeZone.ts'
@@ -331,6 +332,19 @@ export class Partition {
    */
   userOf(row: number, view: ScopeView, now: number): string {
     return userJson(this.#partsOf(row, view, now))
+  }
+
+  /**
+   * Like {@link userOf}, in steps if the user is in so many geofences that the text may have megabytes. A user that is
+   * updated meanwhile is written as it was before.
+   * @param profile that of the row
+   */
+  *userSteps(row: number, profile: Profile, view: ScopeView, now: number): Generator<void, string> {
+    const { table } = this
+    if (profile.visits.length < MANY_VISITS) return this.userOf(row, view, now)
+    const tail = userTail(userParts(table, row, ''))
+    const pieces = yield* userHeadSteps(profile, table.scope(row), view, now)
+    return pieces.join('') + tail
   }
 
   #partsOf(row: number, view: ScopeView, now: number): UserParts {

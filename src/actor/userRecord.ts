@@ -9,7 +9,6 @@ import { beaconContext, fraudContext, geofenceContext, outlineIn, regionMembers 
 import { isMeantFor } from '../rules/geofenceRules.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { regionsOf } from '../rules/regions.ts'
-import { mapInSlices } from '../runtime/slices.ts'
 import { FLAG_FOREGROUND, FLAG_STOPPED, type DeviceTable } from './deviceTable.ts'
 
 /**
@@ -62,26 +61,21 @@ export function userHead(profile: Profile, scope: ScopeId, view: ScopeView, now:
   return headBefore(profile, scope) + geofences + headBehind(profile, view)
 }
 
-/**
- * Like {@link userHead}, in pieces and in turns with others: for a user in a crowd of geofences, whose text may have
- * megabytes.
- */
-export async function userHeadPieces(
+/** Like {@link userHead}, in pieces and in steps: for a user in a crowd of geofences, whose text may have megabytes. */
+export function* userHeadSteps(
   profile: Profile,
   scope: ScopeId,
   view: ScopeView,
   now: number,
-): Promise<string[]> {
-  let separator = '['
-  const geofences = await mapInSlices(profile.visits, ({ geofenceId }) => {
+): Generator<void, string[]> {
+  const pieces = [headBefore(profile, scope), '[']
+  for (const { geofenceId } of profile.visits) {
     const geofence = currentGeofence(geofenceId, profile, view, now)
-    if (geofence === undefined) return undefined
-    const piece = separator + JSON.stringify(geofence)
-    separator = ','
-    return piece
-  })
-  if (geofences.length === 0) geofences.push('[')
-  return [headBefore(profile, scope), ...geofences, ']' + headBehind(profile, view)]
+    if (geofence !== undefined) pieces.push((pieces.length > 2 ? ',' : '') + JSON.stringify(geofence))
+    yield
+  }
+  pieces.push(']' + headBehind(profile, view))
+  return pieces
 }
 
 /** The JSON up to the geofences. */

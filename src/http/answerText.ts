@@ -1,4 +1,5 @@
 import { Slice } from '../runtime/slices.ts'
+import { PIECE_CHARACTERS, textPieces } from '../runtime/textPieces.ts'
 import type { Answer } from './route.ts'
 
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8'
@@ -57,23 +58,10 @@ function metaText(status: number, { meta }: Answer): string {
  */
 export function listPieces(opening: string, items: readonly string[], closing = ''): string[] {
   const pieces = [`${opening}[`]
-  for (const [i, item] of items.entries()) pieces.push(i === 0 ? item : `,${item}`)
-  pieces.push(`]${closing}`)
-  return pieces
-}
-
-/** How many characters a piece has. Writing it takes a fraction of a millisecond. */
-const PIECE_CHARACTERS = 128 * 1024
-
-/** A text as pieces. Characters stay complete, so no pair of surrogates is divided. */
-export function textPieces(text: string): string[] {
-  const pieces: string[] = []
-  for (let from = 0; from < text.length;) {
-    let to = from + PIECE_CHARACTERS
-    const isInPair = (text.charCodeAt(to - 1) & 0xfc00) === 0xd800
-    if (isInPair) to++
-    pieces.push(text.slice(from, to))
-    from = to
+  for (const [i, item] of items.entries()) {
+    if (item.length > PIECE_CHARACTERS) pieces.push(...(i === 0 ? [] : [',']), ...textPieces(item))
+    else pieces.push(i === 0 ? item : `,${item}`)
   }
+  pieces.push(`]${closing}`)
   return pieces
 }

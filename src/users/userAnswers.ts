@@ -143,7 +143,7 @@ export function* writeSteps(
       yield
       characters = 0
     }
-    const user = isThere(row) ? foundUser(row, orderOf, view, now) : undefined
+    const user = isThere(row) ? yield* foundUser(row, orderOf, view, now) : undefined
     users.push(user)
     characters += user?.user.length ?? 0
   }
@@ -239,7 +239,7 @@ function* written(
       ofStep = 0
     }
     if (!isThere(row)) continue
-    const one = foundUser(row, orderOf, view, now)
+    const one = yield* foundUser(row, orderOf, view, now)
     found.push(one)
     characters += one.user.length
     ofStep += one.user.length
@@ -247,20 +247,16 @@ function* written(
   return { users: found, hasMore, ...counted }
 }
 
-function foundUser(
-  row: UserRow,
+function* foundUser(
+  { partition, row, createdAt }: UserRow,
   orderOf: (user: UserRow) => readonly number[],
   view: ScopeView,
   now: number,
-): FoundUser {
-  const { id, deviceId } = row.partition.table.peek(row.row)
-  return {
-    order: orderOf(row),
-    id,
-    deviceId,
-    user: row.partition.userOf(row.row, view, now),
-    explanation: '',
-  }
+): Generator<void, FoundUser> {
+  const profile = partition.table.peek(row)
+  const order = orderOf({ partition, row, createdAt })
+  const user = yield* partition.userSteps(row, profile, view, now)
+  return { order, id: profile.id, deviceId: profile.deviceId, user, explanation: '' }
 }
 
 /** As many users as fit into one answer. Those of one host end there already. */

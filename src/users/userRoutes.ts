@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { listPieces, textPieces } from '../http/answerText.ts'
+import { listPieces } from '../http/answerText.ts'
 import { listPage, listQuery, PageAnswers, unknownBefore } from '../http/listQuery.ts'
 import { route, type Answer, type Call, type Route } from '../http/route.ts'
 import {
@@ -24,6 +24,7 @@ import { isRecordId } from '../model/recordId.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { RecordStore } from '../registry/records/recordStore.ts'
 import { badParam, notFound } from '../runtime/errors.ts'
+import { textPieces } from '../runtime/textPieces.ts'
 import { ExplanationSchema } from './explanationSchema.ts'
 import { usersWithin, type TravelTimes } from './travelSearch.ts'
 
@@ -120,7 +121,7 @@ function recordRoutes({ users, intake }: UserRouteParts): Route[] {
       answers: { 200: OneUser },
       handler: async (call) => {
         const { user } = await userOf(users, call, 'user')
-        return { pieces: textPieces(`"user":${user}`) }
+        return { pieces: ['"user":', ...textPieces(user)] }
       },
     }),
     route({
@@ -156,7 +157,7 @@ function recordRoutes({ users, intake }: UserRouteParts): Route[] {
       },
       handler: async (call) => {
         const { user, explanation } = await userOf(users, call, 'explained')
-        return { pieces: textPieces(`"user":${user},"explanation":${explanation}`) }
+        return { pieces: ['"user":', ...textPieces(user), ',"explanation":', ...textPieces(explanation)] }
       },
     }),
   ]

@@ -4,6 +4,7 @@ import t from 'tap'
 import type { ActorHost } from '../../src/actor/host.ts'
 import type { UserQuestion } from '../../src/actor/port.ts'
 import { HostUsers } from '../../src/users/hostUsers.ts'
+import { answerSteps } from '../../src/users/userAnswers.ts'
 import { aGeofence, Engine, HERE, SALT } from './kit.ts'
 import { Random } from './world.ts'
 
@@ -87,4 +88,43 @@ t.test('a page is written once, not once for each host', async (t) => {
   const limit = 50
   t.equal(await count(() => many.ask({ scope: 0, ask: 'list', list: { limit } })), limit)
   t.equal(await count(() => many.ask({ scope: 0, ask: 'inside', geofence, limit })), limit)
+})
+
+t.test('a user in a crowd of geofences is written in steps', async (t) => {
+  const geofences = 200
+  const note = 'x'.repeat(20_000)
+  const engine = new Engine({})
+  for (let i = 1; i <= geofences; i++) engine.world.put(aGeofence(i, { metadata: { note } }))
+  await engine.track(engine.update({ deviceId: 'crowded', ...HERE }))
+  const { host, world, clock } = engine
+  const parts = { salt: SALT, registry: world, clock }
+  const write = JSON.stringify
+  let ofStep = 0
+  t.intercept(JSON, 'stringify', {
+    value: (...args: Parameters<typeof write>) => {
+      const text = write(...args)
+      ofStep += text.length
+      return text
+    },
+  })
+  const questions: UserQuestion[] = [
+    { scope: 0, ask: 'user', id: 'crowded' },
+    { scope: 0, ask: 'list', list: { limit: 10 } },
+    { scope: 0, ask: 'inside', geofence, limit: 10 },
+  ]
+  for (const question of questions) {
+    const steps = answerSteps(host, question, parts)
+    let longest = 0
+    for (let step = steps.next(); ; step = steps.next()) {
+      longest = Math.max(longest, ofStep)
+      ofStep = 0
+      if (!step.done) continue
+      const { users } = step.value
+      const user = JSON.parse(users[0]!.user) as { geofences: { metadata: { note: string } }[] }
+      t.equal(user.geofences.length, geofences)
+      t.equal(user.geofences.at(-1)?.metadata.note, note)
+      break
+    }
+    t.ok(longest < 3 * note.length, `${question.ask}: ${longest} characters in a step`)
+  }
 })

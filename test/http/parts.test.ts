@@ -2,7 +2,7 @@
 import t from 'tap'
 import Type from 'typebox'
 import { Validator as OpenApiValidator } from '@seriousme/openapi-schema-validator'
-import { textPieces } from '../../src/http/answerText.ts'
+import { textPieces } from '../../src/runtime/textPieces.ts'
 import { ClientAddress, Peers } from '../../src/http/clientAddress.ts'
 import { openApiDocument, openApiRoute } from '../../src/http/openapi.ts'
 import { LIMIT_NAMES, withLimits } from '../../src/http/limits.ts'

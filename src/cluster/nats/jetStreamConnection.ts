@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node'
 import { retry, type RetryPauses } from '../../runtime/retry.ts'
+import { limitReading } from './limitReading.ts'
 import { natsTrouble } from './natsTrouble.ts'
 
 const PAUSES: RetryPauses = { firstMs: 250, lastMs: 5000, isSpread: true }
@@ -45,6 +46,7 @@ export class NatsLink {
         (error) => unreachable(natsTrouble(error, options)),
       ),
     )
+    limitReading(link.connection)
     void link.#watch(changed, refused)
     return link
   }

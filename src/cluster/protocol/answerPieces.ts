@@ -9,7 +9,7 @@ import { Slice } from '../../runtime/slices.ts'
  * twenty: both processes would work on them without a pause, and the updates of everybody would wait (G7).
  *
  * ```
- * piece [id of the answer, index of the piece, is it the last?, partition*, head, item*, 0]
+ * piece [id of the answer, index of the piece, is it the last?, partition*, head, row*, 0]
  * ```
  *
  * Partitions and head are only in the first piece.
@@ -25,27 +25,29 @@ export interface HostAnswer<H, I> {
 /** How an answer is packed. */
 export interface AnswerFormat<H, I, Row> {
   headOf(head: H): unknown
-  rowOf(item: I): Row
+  /** The rows of an item: one, or several if it is very long. */
+  rowsOf(item: I): readonly Row[]
   readHead(head: unknown): H
-  readRow(row: Row): I
-  /** Approximate characters of an item. */
-  charactersOf(item: I): number
+  /** Adds the item of a row, or what the row has of the last item. */
+  read(row: Row, items: I[]): void
+  /** Approximate characters of a row. */
+  charactersOf(row: Row): number
 }
 
 /** How an answer is packed whose head and items are plain values. */
-export function plainFormat<H, I>(charactersOf: (item: I) => number): AnswerFormat<H, I, I> {
+export function plainFormat<H, I>(charactersOf: (row: I) => number): AnswerFormat<H, I, I> {
   return {
     headOf: (head) => head,
-    rowOf: (item) => item,
+    rowsOf: (item) => [item],
     readHead: (head) => head as H,
-    readRow: (row) => row,
+    read: (row, items) => void items.push(row),
     charactersOf,
   }
 }
 
-/** Packing this many characters, or items, takes a fraction of a millisecond. */
+/** Packing this many characters, or rows, takes a fraction of a millisecond. */
 const PIECE_CHARACTERS = 64 * 1024
-const PIECE_ITEMS = 256
+const PIECE_ROWS = 256
 
 type PieceRow = readonly [
   id: string,
@@ -70,27 +72,27 @@ export async function sendInPieces<H, I, Row>(
 ): Promise<void> {
   const id = randomUUID()
   const slice = new Slice()
-  let from = 0
-  for (let index = 0; index === 0 || from < items.length; index++) {
-    if (slice.isOver) await slice.next()
-    const rows: Row[] = []
-    for (let characters = 0; from < items.length && rows.length < PIECE_ITEMS;) {
-      const item = items[from++]!
-      rows.push(format.rowOf(item))
-      if ((characters += format.charactersOf(item)) >= PIECE_CHARACTERS) break
-    }
+  let index = 0
+  const sendPiece = (rows: readonly Row[], isLast: boolean) => {
     const isFirst = index === 0
-    const row: PieceRow = [
-      id,
-      index,
-      from === items.length,
-      isFirst ? partitions : [],
-      isFirst ? format.headOf(head) : null,
-      rows,
-      0,
-    ]
-    send(packr.pack(row))
+    const headRow = isFirst ? format.headOf(head) : null
+    const piece: PieceRow = [id, index++, isLast, isFirst ? partitions : [], headRow, rows, 0]
+    send(packr.pack(piece))
   }
+  let rows: Row[] = []
+  let characters = 0
+  for (const item of items) {
+    for (const row of format.rowsOf(item)) {
+      if (slice.isOver) await slice.next()
+      rows.push(row)
+      characters += format.charactersOf(row)
+      if (characters < PIECE_CHARACTERS && rows.length < PIECE_ROWS) continue
+      sendPiece(rows, false)
+      rows = []
+      characters = 0
+    }
+  }
+  sendPiece(rows, true)
 }
 
 /** Whether these bytes are a piece, and not an answer of a host of an older release. */
@@ -131,7 +133,7 @@ export class ReceivedPieces<H, I, Row> {
     const items: I[] = []
     for (const some of answer.rows) {
       if (slice.isOver) await slice.next()
-      for (const row of some!) items.push(this.#format.readRow(row as Row))
+      for (const row of some!) this.#format.read(row as Row, items)
     }
     return { partitions: answer.partitions, head: this.#format.readHead(answer.head), items }
   }

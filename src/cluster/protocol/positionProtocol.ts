@@ -56,28 +56,26 @@ type PositionRow = readonly [
 export const LOOK_FORMAT: AnswerFormat<null, LivePosition, PositionRow> = {
   headOf: () => null,
   readHead: () => null,
-  rowOf({ scope, deviceId, recordId, userId = null, metadata, geofenceIds, ...numbers }) {
+  rowsOf({ scope, deviceId, recordId, userId = null, metadata, geofenceIds, ...numbers }) {
     const { latitude, longitude, accuracy, updatedAt } = numbers
     const row = [scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt] as const
-    if (geofenceIds === undefined) return row
-    return [...row, metadata === undefined ? null : JSON.stringify(metadata), geofenceIds]
+    if (geofenceIds === undefined) return [row]
+    return [[...row, metadata === undefined ? null : JSON.stringify(metadata), geofenceIds]]
   },
-  readRow([scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt, json, geofenceIds]) {
+  read(row, found) {
+    const [scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt, json, geofenceIds] =
+      row
     const position = { scope, deviceId, recordId, userId: userId ?? undefined, latitude, longitude }
-    const found = { ...position, accuracy, updatedAt }
-    if (geofenceIds === undefined) return found
+    const numbers = { accuracy, updatedAt }
+    if (geofenceIds === undefined) return void found.push({ ...position, ...numbers })
     const metadata = typeof json === 'string' ? (JSON.parse(json) as Metadata) : undefined
-    return { ...found, metadata, geofenceIds }
+    found.push({ ...position, ...numbers, metadata, geofenceIds })
   },
-  charactersOf: ({ metadata, geofenceIds }) =>
-    POSITION_CHARACTERS +
-    (metadata === undefined ? 0 : METADATA_CHARACTERS) +
-    (geofenceIds === undefined ? 0 : ID_CHARACTERS * geofenceIds.length),
+  charactersOf: ({ 8: metadata, 9: geofenceIds }) =>
+    POSITION_CHARACTERS + (metadata?.length ?? 0) + ID_CHARACTERS * (geofenceIds?.length ?? 0),
 }
 
 const POSITION_CHARACTERS = 150
-/** An estimate; the most that a record may have is some dozens of kilobytes. */
-const METADATA_CHARACTERS = 2000
 const ID_CHARACTERS = 25
 
 /** A gateway that has not repeated its {@link Interest} for this long wants nothing more. */

@@ -1,5 +1,6 @@
 import { Packr } from 'msgpackr'
 import type { FoundUser, UserAnswer, UserQuestion } from '../../actor/port.ts'
+import { PIECE_CHARACTERS, textPieces } from '../../runtime/textPieces.ts'
 import type { AnswerFormat, HostAnswer } from './answerPieces.ts'
 
 /**
@@ -52,22 +53,45 @@ type FoundUserRow = readonly [
   user: string,
   explanation: string,
 ]
+/** More of the texts of the user before it. */
+type MoreOfUserRow = readonly [user: string, explanation: string]
 
-/** Users in the answers of hosts. */
-export const USERS_FORMAT: AnswerFormat<UsersHead, FoundUser, FoundUserRow> = {
+/** Users in the answers of hosts. Very long ones have several rows. */
+export const USERS_FORMAT: AnswerFormat<UsersHead, FoundUser, FoundUserRow | MoreOfUserRow> = {
   headOf: ({ hasMore, total }) => [hasMore, total],
-  rowOf: ({ order, id, deviceId, user, explanation }) => [order, id, deviceId, user, explanation],
+  rowsOf(found) {
+    const { order, id, deviceId, user, explanation } = found
+    if (user.length + explanation.length <= PIECE_CHARACTERS) return [wholeRow(found)]
+    return [
+      [order, id, deviceId, '', ''],
+      ...textPieces(user).map((text) => [text, ''] as const),
+      ...textPieces(explanation).map((text) => ['', text] as const),
+    ]
+  },
   readHead(head) {
     const [hasMore, total] = head as [boolean, Nil<number>]
     return { hasMore, ...(typeof total === 'number' && { total }) }
   },
-  readRow: ([order, id, deviceId, user, explanation]) => ({ order, id, deviceId, user, explanation }),
-  charactersOf: ({ user, explanation }) => user.length + explanation.length,
+  read(row, found) {
+    if (row.length === 5) return void found.push(wholeUser(row))
+    const last = found.pop()!
+    const [user, explanation] = row
+    found.push({ ...last, user: last.user + user, explanation: last.explanation + explanation })
+  },
+  charactersOf: (row) => row.at(-1)!.length + row.at(-2)!.length,
+}
+
+function wholeRow({ order, id, deviceId, user, explanation }: FoundUser): FoundUserRow {
+  return [order, id, deviceId, user, explanation]
+}
+
+function wholeUser([order, id, deviceId, user, explanation]: FoundUserRow): FoundUser {
+  return { order, id, deviceId, user, explanation }
 }
 
 /** Writes an answer as a whole, for a gateway of an older release. */
 export function encodeWholeUsers({ partitions, head, items }: HostAnswer<UsersHead, FoundUser>): Uint8Array {
-  return packr.pack([partitions, items.map(USERS_FORMAT.rowOf), head.hasMore, head.total])
+  return packr.pack([partitions, items.map(wholeRow), head.hasMore, head.total])
 }
 
 export function decodeWholeUsers(bytes: Uint8Array): HostAnswer<UsersHead, FoundUser> {
@@ -78,7 +102,7 @@ export function decodeWholeUsers(bytes: Uint8Array): HostAnswer<UsersHead, Found
     Nil<number>,
   ]
   const head = USERS_FORMAT.readHead([hasMore, total])
-  return { partitions, head, items: rows.map(USERS_FORMAT.readRow) }
+  return { partitions, head, items: rows.map(wholeUser) }
 }
 
 /** Writes an answer that is a plain value as a whole, for a gateway of an older release. */
