@@ -17,6 +17,7 @@ import {
   type WorldSize,
 } from './hostileWorld.ts'
 import { readerCases } from './hostileReaders.ts'
+import { wideCases } from './hostileWide.ts'
 import { BENCH_KEYS } from './servers.ts'
 
 /** The status of an answer, and its size in bytes. */
@@ -48,6 +49,7 @@ export function hostileCases(size: WorldSize): HostileCase[] {
     ...reading(),
     ...editing(),
     ...readerCases(size),
+    ...wideCases(size),
     ...floods(),
   ]
 }

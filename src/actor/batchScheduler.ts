@@ -6,12 +6,16 @@ import type { LoopRest } from '../runtime/loopRest.ts'
  */
 const GATHER_MS = 2
 
+/** How long the batches and answers of one turn may take. Those that are left have the next turn. */
+const TURN_MS = 4
+
 /** With fewer updates than this, the event loop is not kept from its other work. */
 const MANY = 16
 
 /**
  * Decides when hosts begin their batches and answer. Hosts that share a scheduler do so together: all their appends
- * or answers go into one write to the socket, and the server reads them at once.
+ * or answers go into one write to the socket, and the server reads them at once. Only if that takes long, some of them
+ * wait for the next turn of the event loop (G7).
  */
 export class BatchScheduler {
   readonly #rest: LoopRest | undefined
@@ -49,13 +53,24 @@ export class BatchScheduler {
   readonly #runSoon = (): void => {
     const batches = this.#soon
     this.#soon = []
-    for (const batch of batches) batch()
+    this.#runAll(batches)
   }
 
   readonly #runGathered = (): void => {
     if (this.#rests) this.#rest!.end()
     const batches = this.#gathered
     this.#gathered = []
-    for (const batch of batches) batch()
+    this.#runAll(batches)
+  }
+
+  #runAll(batches: readonly (() => void)[]): void {
+    const until = performance.now() + TURN_MS
+    for (const [i, batch] of batches.entries()) {
+      if (i > 0 && performance.now() >= until) {
+        setImmediate(() => this.#runAll(batches.slice(i)))
+        return
+      }
+      batch()
+    }
   }
 }

@@ -189,6 +189,38 @@ t.test('an owner whose every answer comes after the next attempt is heard', asyn
   t.pass('nobody waits for the others')
 })
 
+t.test('requests to many partitions are packed in several turns if they are long', async (t) => {
+  let now = 0
+  t.intercept(performance, 'now', { value: () => now })
+  const partitions = 32
+  const engine = new Engine()
+  let ofTurn = 0
+  let most = 0
+  let requests = 0
+  const calls: Calls = {
+    async ask(_subject, question) {
+      // Packing the request took so long.
+      now += 1
+      requests++
+      if (ofTurn++ === 0) setImmediate(() => (ofTurn = 0))
+      most = Math.max(most, ofTurn)
+      const { updates } = decodeRequest(question, () => undefined, SENDERS)
+      await nextTurn()
+      return encodeReply({ updates: updates.map(() => 0), commands: [] })
+    },
+    askAll: () => ({ send() {}, end() {} }),
+    serve: () => ({ async stop() {} }),
+  }
+  const gateway = gatewayOf(calls, fixedWorld(), { partitions, pause: () => sleep(1) })
+  const wanted = { wantsUser: false, wantsEvents: false }
+  for (let round = 0; round < 5; round++) {
+    const devices = Array.from({ length: 20 * partitions }, (_, i) => `d${i}`)
+    await Promise.all(devices.map((deviceId) => track(gateway, engine.update({ deviceId, ...HERE }), wanted)))
+  }
+  t.ok(requests >= 5 * partitions)
+  t.ok(most <= 4, `${most} requests in a turn`)
+})
+
 const SENDERS = new Senders()
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))

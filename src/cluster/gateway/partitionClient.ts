@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../../runtime/errors.ts'
 import type { Pause } from '../../runtime/retry.ts'
+import { TurnQueue } from '../../runtime/turnQueue.ts'
 import { Backlog } from '../../runtime/backlog.ts'
 import { FetchedOutcome } from './fetchedOutcome.ts'
 import { LargeResult } from '../protocol/largeResult.ts'
@@ -45,21 +46,28 @@ import type { Update } from '../../model/update.ts'
 /**
  * Decides when partition clients with many updates send: all clients of a gateway at the same time. A request costs
  * the same however little it contains. What many clients send together is written to each socket at once, on the way
- * to the owner and back.
+ * to the owner and back. If their requests are long, some of them are packed in the next turn of the event loop (G7).
  */
 export class Departures {
   readonly #pause: Pause
+  readonly #turns = new TurnQueue()
   #next: Promise<void> | undefined
 
   constructor(pause: Pause = sleep) {
     this.#pause = pause
   }
 
-  /** Resolves at the same time for all clients that wait. */
-  next(): Promise<void> {
-    return (this.#next ??= this.#pause(GATHER_MS).then(() => {
+  /** Resolves in the next turn of the event loop, or later if the requests of others take long. */
+  soon(): Promise<void> {
+    return this.#turns.next()
+  }
+
+  /** Resolves at the same time for all clients that wait, or one after the other if they take long. */
+  async next(): Promise<void> {
+    await (this.#next ??= this.#pause(GATHER_MS).then(() => {
       this.#next = undefined
     }))
+    await this.#turns.next()
   }
 }
 
@@ -129,7 +137,7 @@ export class PartitionClient {
       // Under load, all clients send together. Otherwise a client sends after the sockets of this turn have been read,
       // so that updates that came together are sent together.
       if (this.#lastUpdates > 1) await this.#departures.next()
-      else await nextTurn()
+      else await this.#departures.soon()
       // What waited may have been refused in the meantime.
       if (this.#updates.length + this.#commands.length === 0) break
       const { batch, request } = this.#requests.next((budget) => this.#pick(budget))
