@@ -14,13 +14,15 @@ import type { Update } from '../../src/model/update.ts'
 import { AWAY, Engine, HERE, SALT } from '../actor/kit.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import type { NatsServer } from '../kit/nats.ts'
-import { withStreams } from './jetStreamKit.ts'
+import { consumersOf, withStreams } from './jetStreamKit.ts'
 import { allUsers, byDevice, fixedWorld, gatewayOf, outcome, PARTITIONS, track } from './kit.ts'
-import { until } from '../kit/waiting.ts'
+import { progress, until } from '../kit/waiting.ts'
 
 const skip = await skipWithout(NATS_SERVER)
 const DEVICES = 40
 const TTL_MS = 900
+/** Their servers keep them for half a minute. The library's own watches would leave them for five. */
+const GONE_MS = 60_000
 
 t.test('one is killed, one is stopped for a while, one shuts down', { skip }, async (t) => {
   const { server, connection } = await withStreams(t, { partitions: PARTITIONS })
@@ -84,6 +86,21 @@ t.test('one is killed, one is stopped for a while, one shuts down', { skip }, as
   const updates = sent.reduce((sum, { length }) => sum + length, 0)
   t.comment(JSON.stringify({ updates, events: published.length, repeated }))
   for (const child of [b!, d]) child.kill('SIGKILL')
+})
+
+t.test('the consumers of a host that was killed are gone within a minute', { skip }, async (t) => {
+  const { server, manager } = await withStreams(t, { partitions: PARTITIONS })
+  const killed = await host(t, server, 'killed')
+  await until(async () => (await consumersOf(manager)).length === 2)
+  killed.kill('SIGKILL')
+  await once(killed, 'exit')
+  t.equal((await consumersOf(manager)).length, 2, 'the process itself has not removed them')
+  let left = 2
+  for (const end = performance.now() + GONE_MS; left > 0 && performance.now() < end; await sleep(1000)) {
+    left = (await consumersOf(manager)).length
+    progress()
+  }
+  t.equal(left, 0)
 })
 
 async function host(t: Test, { address }: NatsServer, name: string): Promise<ChildProcess> {

@@ -1,7 +1,7 @@
 /** What the tests of the JetStream technologies have in common. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { JetStreamManager } from '@nats-io/jetstream'
+import type { ConsumerInfo, JetStreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Test } from 'tap'
 import { EventPublisher, type PublisherOptions } from '../../src/cluster/journal/eventPublisher.ts'
@@ -68,6 +68,14 @@ export async function reconnecting(t: Test, servers: readonly NatsServer[]): Pro
   })
   t.teardown(() => connection.close())
   return connection
+}
+
+/** The consumers with which hosts follow each other and the owners of partitions. */
+export async function consumersOf(manager: JetStreamManager): Promise<ConsumerInfo[]> {
+  const found: ConsumerInfo[] = []
+  for (const stream of ['KV_ringfence-hosts', 'KV_ringfence-partitions'])
+    for await (const one of manager.consumers.list(stream)) found.push(one)
+  return found
 }
 
 /** The publisher of a host. */

@@ -4,6 +4,7 @@
  */
 import { equal } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { jetstreamManager } from '@nats-io/jetstream'
 import t from 'tap'
 import type { Test } from 'tap'
 import { joinHosts } from '../../src/cluster/ownership/jetStreamOwnership.ts'
@@ -13,12 +14,14 @@ import fc from '../kit/fastCheck.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer, type NatsServer } from '../kit/nats.ts'
 import { until } from '../kit/waiting.ts'
-import { reconnecting } from './jetStreamKit.ts'
+import { consumersOf, reconnecting } from './jetStreamKit.ts'
 
 const skip = await skipWithout(NATS_SERVER)
 const PARTITIONS = 32
 const TTL_MS = 600
 const RELEASE_TURNS = 6
+/** The library's own watches take more than a minute. */
+const FOLLOWS_AGAIN_MS = 30_000
 
 t.test('rendezvous: all hosts agree, and only the share of a joining or leaving host moves', async (t) => {
   const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 8 })
@@ -139,6 +142,29 @@ t.test('no partition is taken from a leaving host because of an outdated request
   await settled([a, b])
   t.strictSame(robberies, [])
 })
+
+t.test(
+  'a host whose consumers are lost with their server follows again within seconds',
+  { skip },
+  async (t) => {
+    holders.clear()
+    const server = await natsServer(t)
+    const manager = await jetstreamManager(await reconnecting(t, [server]))
+    const a = await join(t, server, 'a')
+    await settled([a])
+    const lost = await consumersOf(manager)
+    t.equal(lost.length, 2)
+    for (const { stream_name: stream, name } of lost) await manager.consumers.delete(stream, name)
+    const lostAt = performance.now()
+    const b = await join(t, server, 'b')
+    await settled([a, b])
+    t.ok(performance.now() - lostAt < FOLLOWS_AGAIN_MS, `${performance.now() - lostAt} ms`)
+    t.equal((await consumersOf(manager)).length, 4)
+    await b.ownership.leave()
+    await a.ownership.leave()
+    await until(async () => (await consumersOf(manager)).length === 0)
+  },
+)
 
 t.test('a host that joins first reads who has what', { skip }, async (t) => {
   holders.clear()

@@ -3,6 +3,8 @@ import { Kvm, type KV } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Owner, Ownership, OwnershipHandlers } from '../../log/port.ts'
 import { keepRunning } from '../../runtime/retry.ts'
+import { unlessLost } from '../nats/connectionLoss.ts'
+import { StreamFollower } from '../nats/streamFollower.ts'
 import { ownerAmong } from './rendezvous.ts'
 import { VisibleHosts, type Membership } from './visibleHosts.ts'
 
@@ -48,6 +50,8 @@ const STUCK_TTLS = 2
  */
 const TAKEN_AT_A_TIME = 8
 const NOBODY = ''
+/** How long the servers may take to make a consumer. */
+const ANSWER_MS = 3000
 
 /** Joins the hosts. When it resolves, the other hosts know this one, and partitions come and go from then on. */
 export async function joinHosts(options: OwnershipOptions): Promise<Ownership> {
@@ -66,6 +70,8 @@ class HostMembership implements Ownership {
   readonly #ttlMs: number
   readonly #handlers: OwnershipHandlers
   readonly #troubled: (error: Error) => void
+  readonly #connection: NatsConnection
+  readonly #follower: StreamFollower
   readonly #hostsBucket: KV
   readonly #ownersBucket: KV
   readonly #visible: VisibleHosts
@@ -97,6 +103,8 @@ class HostMembership implements Ownership {
     this.#visible = new VisibleHosts(options.host, options.ttlMs, options.ttlMs / RENEWALS_PER_TTL)
     this.#handlers = options.handlers
     this.#troubled = options.troubled
+    this.#connection = options.connection
+    this.#follower = new StreamFollower(options.connection, ANSWER_MS)
     this.#hostsBucket = hosts
     this.#ownersBucket = owners
   }
@@ -117,8 +125,9 @@ class HostMembership implements Ownership {
   }
 
   async join(): Promise<void> {
-    void this.#watch(this.#hostsBucket, (key, text) => this.#sawHost(key, text))
+    void this.#watch(HOSTS, this.#hostsBucket, (key, text) => this.#sawHost(key, text))
     void this.#watch(
+      PARTITIONS,
       this.#ownersBucket,
       (key, text) => this.#sawOwner(key, text),
       (isKnown) => (this.#knowsOwners = isKnown),
@@ -169,30 +178,45 @@ class HostMembership implements Ownership {
   }
 
   /**
-   * Follows a bucket for ever, beginning with its present state.
-   * @param known called when that state has been read
+   * Follows a bucket for ever, beginning with its present state. The library's own `watch` would notice only after more
+   * than a minute that the server with its consumer is gone, and its consumer would stay for five minutes when this
+   * process is killed.
+   *
+   * After an interruption it continues behind the last entry that was read: the old entry of a dead host must not count
+   * as a sign of life.
+   * @param known called when that state has been read. With it, the whole state is read again after an interruption,
+   * because the servers may have lost some of it
    */
   #watch(
+    name: string,
     bucket: KV,
     saw: (key: string, text: string | undefined) => void,
-    known: (isKnown: boolean) => void = () => {},
+    known?: (isKnown: boolean) => void,
   ): Promise<void> {
     const { signal } = this.#stopped
     const pauseMs = this.#ttlMs / RENEWALS_PER_TTL
+    const prefix = `$KV.${name}.`
+    let read = 0
     const follow = async (): Promise<void> => {
-      known(false)
-      const entries = await bucket.watch()
-      const stop = () => entries.stop()
-      signal.addEventListener('abort', stop)
-      const { streamInfo } = await bucket.status()
+      known?.(false)
+      const { streamInfo } = await unlessLost(this.#connection, bucket.status())
       const { last_seq: last, messages } = streamInfo.state
-      known(messages === 0)
-      for await (const entry of entries) {
-        saw(entry.key, entry.operation === 'PUT' ? entry.string() : undefined)
-        if (entry.revision >= last) known(true)
-        this.#planSoon()
+      known?.(messages === 0)
+      // A bucket that was made anew counts from 1 again.
+      if (known !== undefined || last < read) read = 0
+      const followed = await this.#follower.follow(`KV_${name}`, read, signal)
+      try {
+        for await (const message of followed.messages) {
+          const isRemoved = (message.headers?.get('KV-Operation') ?? '') !== ''
+          saw(message.subject.slice(prefix.length), isRemoved ? undefined : message.string())
+          read = message.seq
+          if (read >= last) known?.(true)
+          this.#planSoon()
+        }
+      } finally {
+        followed.end()
       }
-      signal.removeEventListener('abort', stop)
+      followed.checkWhole()
     }
     const pauses = { firstMs: pauseMs, lastMs: pauseMs }
     return keepRunning(follow, { pauses, signal, failed: this.#troubled })
