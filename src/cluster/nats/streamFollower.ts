@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   DeliverPolicy,
   jetstream,
@@ -12,6 +13,8 @@ const EXPIRES_MS = 10_000
 /** The servers remove the consumer of a process that was killed after this time. */
 const ABANDONED_MS = 30_000
 const PAGE_MESSAGES = 1000
+/** Longer than the servers take to make a consumer. */
+const LATE_MS = 5_000
 
 /** Follows streams over one connection. */
 export class StreamFollower {
@@ -102,7 +105,18 @@ export class FollowedStream {
     this.#signal.removeEventListener('abort', this.#stop)
     this.#others.delete(this)
     this.#stop()
-    void this.#consumer.delete().catch(() => {})
+    void this.#remove()
+  }
+
+  /** Removes the consumer from the servers. Never rejects. */
+  async #remove(): Promise<void> {
+    const { name } = await this.#consumer.info(true)
+    await this.#consumer.delete().catch(() => {})
+    // In silence, the library may be making another consumer at the same time, although nobody reads it any more. The
+    // servers would keep that one for five minutes.
+    await sleep(LATE_MS, undefined, { ref: false })
+    const late = await this.#consumer.info(true)
+    if (late.name !== name) await this.#consumer.delete().catch(() => {})
   }
 
   async #cutInSilence(): Promise<void> {
