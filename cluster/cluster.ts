@@ -19,6 +19,8 @@ export interface ClusterOptions {
   readonly port?: number
   /** Environment variables for all Ringfence processes. */
   readonly env?: Readonly<Record<string, string>>
+  /** Called with a sentence when a process takes long to become ready. */
+  readonly waits?: (sentence: string) => void
 }
 
 /** A program and its arguments. */
@@ -76,9 +78,10 @@ export class Cluster {
       gateways: await ofRole('gateway', gateways, port),
     })
     try {
-      await up([...cluster.nats, ...cluster.tile38])
-      await up([...cluster.actors, ...cluster.deliveries])
-      await up(cluster.gateways)
+      const { waits } = options
+      await up([...cluster.nats, ...cluster.tile38], waits)
+      await up([...cluster.actors, ...cluster.deliveries], waits)
+      await up(cluster.gateways, waits)
     } catch (error) {
       await cluster.kill()
       throw error
@@ -116,9 +119,9 @@ export class Cluster {
   }
 }
 
-async function up(members: readonly Member[]): Promise<void> {
+async function up(members: readonly Member[], waits: ClusterOptions['waits']): Promise<void> {
   for (const member of members) member.start()
-  await Promise.all(members.map((member) => member.ready()))
+  await Promise.all(members.map((member) => member.ready(waits)))
 }
 
 function ringfence(

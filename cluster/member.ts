@@ -26,6 +26,9 @@ export interface MemberOptions {
  */
 const READY_MS = 300_000
 const LOOK_AGAIN_MS = 50
+/** When somebody who waits is told why for the first time, and then how often. */
+const TOLD_AFTER_MS = 5000
+const TOLD_EVERY_MS = 15_000
 
 /** A process of a cluster, which can be ended and started again with the same address and data. */
 export class Member {
@@ -80,17 +83,24 @@ export class Member {
     })
   }
 
-  /** @throws Error if the process ends first, or takes very long */
-  async ready(): Promise<void> {
+  /**
+   * Resolves when the process can be used.
+   * @param waits called with a sentence about what is missing, after five seconds and then every 15
+   * @throws Error if the process ends first, or takes very long
+   */
+  async ready(waits: (sentence: string) => void = () => {}): Promise<void> {
     const { name, readyUrl, logFile, listens = /^/ } = this.options
-    for (const until = performance.now() + READY_MS; performance.now() < until; await sleep(LOOK_AGAIN_MS)) {
+    const began = performance.now()
+    let tellAt = began + TOLD_AFTER_MS
+    for (; performance.now() < began + READY_MS; await sleep(LOOK_AGAIN_MS)) {
       if (!this.isRunning)
         throw new Error(`${name} has ended. The end of its log:\n${this.output.slice(-2000)}`)
-      const isReady = await fetch(readyUrl).then(
-        (answer) => answer.arrayBuffer().then(() => answer.ok),
-        () => false,
-      )
-      if (isReady && listens.test(this.output.slice(this.#outputFrom))) return
+      const missing = await whatIsMissing(readyUrl)
+      if (missing === undefined && listens.test(this.output.slice(this.#outputFrom))) return
+      if (performance.now() < tellAt) continue
+      tellAt += TOLD_EVERY_MS
+      const seconds = Math.round((performance.now() - began) / 1000)
+      waits(`${name} is not ready after ${seconds} s: ${missing ?? 'it does not listen yet'}`)
     }
     throw new Error(`${name} is not ready; ${logFile} says more:\n${this.output.slice(-2000)}`)
   }
@@ -109,5 +119,24 @@ export class Member {
       await gone
     }
     return child.exitCode
+  }
+}
+
+/** Why a process says that it is not ready: undefined if it is, a text of one line otherwise. */
+async function whatIsMissing(readyUrl: string): Promise<string | undefined> {
+  let text: string
+  try {
+    const answer = await fetch(readyUrl)
+    text = await answer.text()
+    if (answer.ok) return undefined
+  } catch {
+    return 'it does not answer yet'
+  }
+  try {
+    // The former is what Ringfence answers, the latter what NATS servers do.
+    const { meta, error } = JSON.parse(text) as { meta?: { message?: string }; error?: string }
+    return meta?.message ?? error ?? text
+  } catch {
+    return text
   }
 }

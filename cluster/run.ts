@@ -72,6 +72,7 @@ async function main(): Promise<void> {
     folder,
     ...counts,
     deliveries: 1,
+    waits: (sentence) => console.log(`  ${sentence}`),
     ...(tile38 !== undefined && { tile38 }),
     env: { RINGFENCE_KEYS: keys.join(','), RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8' },
   })

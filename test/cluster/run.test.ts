@@ -57,6 +57,41 @@ t.test('a process is not taken for ready because another program answers in its 
   await listening.end('SIGKILL')
 })
 
+t.test('who waits for a process is told what it says is missing', async (t) => {
+  const sentences = [
+    ['nats', { error: 'JetStream has not established contact with a meta leader' }],
+    ['gateway', { meta: { code: 503, message: 'Not ready: registry.' }, checks: [] }],
+  ] as const
+  const folder = t.testdir({ nats: '', gateway: '' })
+  const wait = async ([name, answer]: (typeof sentences)[number]) => {
+    const told: string[] = []
+    const server = createServer((_, response) => {
+      response.statusCode = told.length === 0 ? 503 : 200
+      response.end(JSON.stringify(answer))
+    }).listen(0, '127.0.0.1')
+    t.teardown(() => server.close())
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const member = new Member({
+      name,
+      command: process.execPath,
+      args: ['-e', 'setInterval(() => {}, 1000)'],
+      env: {},
+      logFile: join(folder, name),
+      url,
+      readyUrl: url,
+    })
+    t.teardown(() => member.end('SIGKILL'))
+    member.start()
+    await member.ready((sentence) => told.push(sentence))
+    return told
+  }
+  t.match(await Promise.all(sentences.map(wait)), [
+    [/^nats is not ready after \d+ s: JetStream has not established contact with a meta leader$/],
+    [/^gateway is not ready after \d+ s: Not ready: registry\.$/],
+  ])
+})
+
 t.test('the processes of a cluster end when who started them is killed, and all of its group', async (t) => {
   const logFile = join(t.testdir(), 'log')
   const url = new URL('../../cluster/member.ts', import.meta.url)

@@ -44,6 +44,10 @@ export class Load {
     updates: 0,
     /** Answered 503. */
     refused: 0,
+    /** Those of the refused whose update is stored, because only its trip did not answer (T2). */
+    stored: 0,
+    /** Updates that got such an answer more than once in a row. */
+    storedAgain: 0,
     /** The connection was refused or broke. */
     unanswered: 0,
   }
@@ -146,11 +150,16 @@ export class Load {
     for (; !this.#stopped.signal.aborted; await sleep(PAUSE_MS)) {
       const move = mover.next()
       const firstSent = performance.now()
+      let stored = 0
       for (let failures = 0; !this.#abandoned.signal.aborted;) {
         const url = this.#gateways[(home + failures) % count]!
         const answer = await this.#send(mover, move, url, firstSent)
         if (answer === 'taken') break
-        if (answer === 'stored') continue
+        if (answer === 'stored') {
+          this.counts.stored++
+          if (++stored === 2) this.counts.storedAgain++
+          continue
+        }
         failures++
         if (failures === count) this.failedEverywhere.push(`${mover.deviceId}: ${answer.refusal}`)
         if (failures >= count) await sleep(RETRY_MS)

@@ -196,6 +196,8 @@ export class Stage {
     const [{ httpMs, streamMs }] = await Promise.all([load.recovered(() => this.#since), act()])
     const refused = load.counts.refused - before.refused
     const unanswered = load.counts.unanswered - before.unanswered
+    const stored = load.counts.stored - before.stored
+    const storedAgain = load.counts.storedAgain - before.storedAgain
     const everywhere = load.failedEverywhere.length - failedBefore
     const { longestAnswerMs } = load
     this.#longestAnswerMs = Math.max(this.#longestAnswerMs, longestAnswerMs)
@@ -205,7 +207,10 @@ export class Stage {
         `streams; longest answer ${(longestAnswerMs / 1000).toFixed(2)} s; ` +
         (refused + unanswered === 0
           ? 'nobody was refused'
-          : `${refused} refused and ${unanswered} unanswered, ${everywhere} times by all gateways in turn`),
+          : `${refused} refused and ${unanswered} unanswered, ${everywhere} times by all gateways in turn`) +
+        (stored === 0
+          ? ''
+          : `; ${stored} were stored without their trip, ${storedAgain} of them twice in a row`),
     )
   }
 
@@ -213,7 +218,7 @@ export class Stage {
   async returns(member: Member, env: Readonly<Record<string, string>> = {}): Promise<void> {
     const began = performance.now()
     member.start(env)
-    await member.ready()
+    await member.ready((sentence) => this.#say(sentence))
     this.#say(`${member.options.name} is back, ready after ${seconds(began)}`)
   }
 
