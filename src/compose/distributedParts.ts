@@ -6,6 +6,7 @@ import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import type { Options } from '../../config/options.ts'
 import type { Calls } from '../cluster/nats/calls.ts'
 import { NatsCalls } from '../cluster/nats/natsCalls.ts'
+import { Requests } from '../cluster/nats/requests.ts'
 import { storeSalt, type StoreSalt } from '../events/ids.ts'
 import { NatsLink, persistently } from '../cluster/nats/jetStreamConnection.ts'
 import { Lease, makeLeases } from '../cluster/ownership/jetStreamLease.ts'
@@ -82,6 +83,8 @@ export async function openDistributedParts(
   const inboxPrefix = `_INBOX.${onlyRole(isIn) ?? 'all'}`
   const nats = await openNats({ ...natsConnectionOptions(options), inboxPrefix }, logger)
   const { connection } = nats
+  // Named here, because a role may be answered in its own inbox only.
+  Requests.of(connection, inboxPrefix)
   const replicas = isIn('actors') ? natsReplicas : undefined
   const streamOptions = { partitions, maxPartitionBytes: -1, eventsAgeMs: eventsDays * DAY_MS }
   const newStoreId = randomBytes(8).toString('hex')

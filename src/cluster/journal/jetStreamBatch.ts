@@ -1,5 +1,6 @@
-import { errors, headers, nuid, type NatsConnection } from '@nats-io/transport-node'
-import { unlessLost } from '../nats/connectionLoss.ts'
+import { nuid, type NatsConnection } from '@nats-io/transport-node'
+import { NobodyListens } from '../nats/calls.ts'
+import { Requests, type Head } from '../nats/requests.ts'
 import { LeaderMissing } from '../../log/errors.ts'
 import { Slice } from '../../runtime/slices.ts'
 import type { JournalMessage } from './jetStreamPort.ts'
@@ -8,6 +9,9 @@ import type { JournalMessage } from './jetStreamPort.ts'
  * How long an answer of the server may take. It first flushes a batch to its disk and to those of most of its peers.
  */
 export const ANSWER_MS = 5000
+
+/** The status of a message that reports that nobody listens. */
+const NO_RESPONDERS = 503
 
 /** The server did not accept the messages; the reason is for people to read. */
 export class BatchRefused extends Error {
@@ -24,29 +28,21 @@ export async function storeBatch(
   stream: string,
   messages: readonly JournalMessage[],
 ): Promise<number> {
+  const requests = Requests.of(connection)
   const batch = messages.length > 1 ? nuid.next() : undefined
   // A thousand messages, or some megabytes, take long to write.
   const slice = new Slice()
   for (const [i, message] of messages.entries()) {
     if (slice.isOver) await slice.next()
-    const head = headers()
-    for (const [name, value] of Object.entries(message.headers)) head.set(name, value)
-    if (batch !== undefined) {
-      head.set('Nats-Batch-Id', batch)
-      head.set('Nats-Batch-Sequence', String(i + 1))
-    }
-    if (i < messages.length - 1) {
-      connection.publish(message.subject, message.data, { headers: head })
+    const isLast = i === messages.length - 1
+    const head = batch === undefined ? message.headers : batchHead(message.headers, batch, i + 1, isLast)
+    if (!isLast) {
+      requests.send(message.subject, message.data, head)
       continue
     }
-    if (batch !== undefined) head.set('Nats-Batch-Commit', '1')
-    const options = { headers: head, timeout: ANSWER_MS }
-    const asked = connection.request(message.subject, message.data, options)
-    const reply = await unlessLost(connection, asked).catch((error) => {
-      throw error instanceof errors.RequestError && error.isNoResponders()
-        ? new LeaderMissing(stream, error)
-        : error
-    })
+    const reply = await requests.ask(message.subject, message.data, head, ANSWER_MS)
+    if (reply.headers?.code === NO_RESPONDERS)
+      throw new LeaderMissing(stream, new NobodyListens(`Nobody listens to ${message.subject}.`))
     const answer: { seq?: number; error?: { description?: string } } = reply.json()
     if (answer.error === undefined && typeof answer.seq === 'number') return answer.seq
     throw new BatchRefused(
@@ -55,4 +51,9 @@ export async function storeBatch(
     )
   }
   throw new RangeError('A batch has at least one message.')
+}
+
+function batchHead(head: Head, batch: string, number: number, isLast: boolean): Head {
+  const inBatch = { ...head, 'Nats-Batch-Id': batch, 'Nats-Batch-Sequence': String(number) }
+  return isLast ? { ...inBatch, 'Nats-Batch-Commit': '1' } : inBatch
 }
