@@ -184,7 +184,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   ['cluster/nats', ['runtime']],
   ['cluster/protocol', ['model', 'runtime', 'spatial', 'wire', 'actor']],
   ['cluster/journal', ['model', 'runtime', 'log', 'events', 'cluster/nats']],
-  ['cluster/ownership', ['runtime', 'jobs', 'log']],
+  ['cluster/ownership', ['runtime', 'jobs', 'log', 'cluster/nats']],
   [
     'cluster/owner',
     [

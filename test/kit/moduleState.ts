@@ -74,6 +74,7 @@ const ALLOWED: Readonly<Record<Reason, readonly string[]>> = {
   ],
   keyed: [
     'src/cluster/nats/connectionLoss.ts waiting',
+    'src/cluster/nats/requests.ts made',
     'src/dashboard/dashboardRoutes.ts etags',
     'src/reference/referenceRoutes.ts packed',
     'src/registry/beacons/beaconRecord.ts texts',
