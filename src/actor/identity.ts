@@ -74,11 +74,6 @@ function isLater(table: DeviceTable, row: number, held: number): boolean {
   return difference > 0
 }
 
-/** The same result as {@link identify} for the only record of a device. */
-export function onlyRecord(table: DeviceTable, row: number): Identity {
-  return { row, first: row, latestTime: table.updatedAt(row), records: 1, repeatOf: -1 }
-}
-
 /**
  * The time t of an update: the time that was sent, unless it is missing or before the device's last time. Otherwise it
  * is the server's time, but never before the last time.

@@ -24,7 +24,7 @@ import type { Measured } from '../rules/measured.ts'
 import { Unready } from '../rules/unready.ts'
 import { EvaluatorSet } from '../rules/evaluatorSet.ts'
 import { createEvaluators, evaluate } from '../rules/evaluators.ts'
-import { identify, onlyRecord, timeOf } from './identity.ts'
+import { identify, timeOf } from './identity.ts'
 import { NO_STATE } from '../rules/deviceState.ts'
 import { isInNewestStream, profileAfter, profileChange, saysNothingNew, textLength } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
@@ -200,8 +200,13 @@ export class Partition {
     const { table } = this
     this.meetings = 0
     const known = table.rowOf(update.sender, update.stream, update.sequence)
-    const { row, first, latestTime, records, repeatOf } =
-      known < 0 ? identify(table, update) : onlyRecord(table, known)
+    // The only record of a device, from which most updates come, needs no object of its own.
+    const other = known < 0 ? identify(table, update) : undefined
+    const row = other === undefined ? known : other.row
+    const first = other === undefined ? known : other.first
+    const latestTime = other === undefined ? table.updatedAt(known) : other.latestTime
+    const records = other === undefined ? 1 : other.records
+    const repeatOf = other === undefined ? -1 : other.repeatOf
     const isTold = movesTrips(update, view.trips)
     if (repeatOf >= 0) {
       const own = row >= 0 ? row : repeatOf

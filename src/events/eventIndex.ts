@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { EVENT_INDEX_WORKER } from '../../workers/urls.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { CallRefused, WorkerCalls, type ThreadEnd } from '../runtime/workerCalls.ts'
-import { packEvents, takePacked, type PackedEvents } from './packedEvents.ts'
+import { charactersOf, packEvents, takePacked, type PackedEvents } from './packedEvents.ts'
 import { EventIndexDamaged, EventIndexTooNew } from './eventTables.ts'
 import type { EventNotice, EventThread, OpenedEvents } from './eventWorker.ts'
 import { looksInto } from './eventSearch.ts'
@@ -32,10 +32,11 @@ const GATHER_MS = 200
 /** The bytes of events in one transaction, which keep the thread busy for about twenty milliseconds. */
 const BATCH_BYTES = 2 << 20
 /**
- * The characters of events that are handed to the thread at a time, which takes a millisecond. The events of one
- * update may have thirty million.
+ * The characters of events that are handed to the thread at a time, which takes half a millisecond. The events of one
+ * update may have thirty million. So many are handed over at once, although their batch still gathers: texts that wait
+ * here are moved twice by the garbage collector.
  */
-const PIECE_CHARACTERS = 256 * 1024
+const PIECE_CHARACTERS = 128 * 1024
 /**
  * How many steps one search has; then its page ends with what was found. A step takes some ten milliseconds of the
  * thread.
@@ -61,8 +62,11 @@ export class EventCopyFailed extends Error {
 
 interface Batch {
   logOffset: number
+  /** The events that the thread has not received yet. */
   readonly rows: PackedEvents
+  /** The approximate size of all its events, and the characters of those in {@link rows}. */
   bytes: number
+  characters: number
 }
 
 /**
@@ -103,10 +107,11 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   #batches: Batch[] = []
   /** Batches that the thread has not stored yet. */
   #underWay = 0
-  /** Whether the thread has received a part of the first batch. */
-  #isBegun = false
+  /** Whether the first batch takes no more events, because its last pieces are being sent. */
+  #isComplete = false
   #timer: NodeJS.Timeout | undefined
   #soon: NodeJS.Immediate | undefined
+  #handsOver = false
   /** The callback of the copy in progress; there is at most one copy at a time. */
   #copyProgress: CopyOptions['progress'] | undefined
 
@@ -136,18 +141,21 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     if (logOffset <= this.#logOffset || this.#calls.isEnded) return
     this.#logOffset = logOffset
     const last = this.#batches.at(-1)
-    const isClosed = last === undefined || last.bytes >= BATCH_BYTES
-    if (isClosed || (this.#isBegun && this.#batches.length === 1))
-      this.#batches.push({ logOffset, rows: [], bytes: 0 })
+    const isFull = last === undefined || last.bytes >= BATCH_BYTES
+    if (isFull || (this.#isComplete && this.#batches.length === 1))
+      this.#batches.push({ logOffset, rows: [], bytes: 0, characters: 0 })
     const batch = this.#batches.at(-1)!
     batch.logOffset = logOffset
     packEvents(events, offset - 1, batch.rows)
     if (events.length > 0) this.lastOffset = offset - 1 + events.length
-    let bytes = 0
-    for (const event of events) bytes += EVENT_BYTES + event.json.length
+    let characters = 0
+    for (const event of events) characters += event.json.length
+    const bytes = characters + EVENT_BYTES * events.length
+    batch.characters += characters
     batch.bytes += bytes
     this.pendingBytes += bytes
-    if (this.#underWay === 0 && !this.#isBegun) this.#gather()
+    if (this.#underWay === 0 && !this.#isComplete) this.#gather()
+    this.#handOverSoon()
   }
 
   list(scope: ScopeId, query: EventQuery): Promise<EventList> {
@@ -273,19 +281,41 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     } else this.#timer ??= setTimeout(() => this.#sendPiece(), GATHER_MS)
   }
 
+  /** Sends the pieces of the first batch that are full, one in a turn, while more events may still come to it. */
+  #handOverSoon(): void {
+    const batch = this.#batches[0]
+    if (this.#handsOver || this.#isComplete || batch === undefined) return
+    if (batch.characters < PIECE_CHARACTERS) return
+    this.#handsOver = true
+    setImmediate(this.#handOver)
+  }
+
+  readonly #handOver = (): void => {
+    this.#handsOver = false
+    const batch = this.#batches[0]
+    // It may have been sent in the meantime, or the rest of it is being sent.
+    if (this.#isComplete || batch === undefined || batch.characters < PIECE_CHARACTERS) return
+    this.#sendLater(takePiece(batch))
+    this.#handOverSoon()
+  }
+
+  #sendLater(piece: PackedEvents): void {
+    this.#calls.call('addLater', piece).catch(() => {})
+  }
+
   /** Sends a piece of the first batch. Its last one has it stored; further pieces follow in turns of their own. */
   #sendPiece(): void {
     this.#dropTimers()
     const batch = this.#batches[0]
     if (batch === undefined) return
-    const piece = takePacked(batch.rows, PIECE_CHARACTERS)
+    const piece = takePiece(batch)
     if (batch.rows.length > 0) {
-      this.#isBegun = true
-      this.#calls.call('addLater', piece).catch(() => {})
+      this.#isComplete = true
+      this.#sendLater(piece)
       this.#soon = setImmediate(() => this.#sendPiece())
       return
     }
-    this.#isBegun = false
+    this.#isComplete = false
     this.#batches.shift()
     this.#underWay++
     const { logOffset, bytes } = batch
@@ -294,6 +324,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
       // All calls fail together, but the thread's end is reported only once.
       () => {},
     )
+    this.#handOverSoon()
   }
 
   #stored(bytes: number): void {
@@ -313,6 +344,13 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     this.#batches = []
     this.#options.failed(error)
   }
+}
+
+/** Takes the first events of a batch that the thread has not received, as many as are handed over at a time. */
+function takePiece(batch: Batch): PackedEvents {
+  const piece = takePacked(batch.rows, PIECE_CHARACTERS)
+  batch.characters -= charactersOf(piece)
+  return piece
 }
 
 function errorOf(end: ThreadEnd, file: string): Error {

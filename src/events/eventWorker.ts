@@ -78,7 +78,7 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
       opened: { logOffset: database.checkpoint(), offset: database.offset },
       methods: {
         add(logOffset, rows, bytes) {
-          const all = earlier.length === 0 ? rows : [...earlier, rows].flat()
+          const all = earlier.length === 0 ? rows : ([] as PackedEvents).concat(...earlier, rows)
           earlier = []
           database.add(logOffset, all, bytes < HURRIED_BYTES ? breathe : hurry)
           unflushedBytes += bytes

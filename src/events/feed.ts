@@ -23,7 +23,7 @@ const RECENT_BYTES = 32 * 1024 * 1024
  * Approximate bytes of those that every cursor has read. They are for readers that come back soon. More would live long
  * enough for the garbage collector to move them, which takes a twelfth of the CPU of an update.
  */
-const SPARE_BYTES = 1024 * 1024
+const SPARE_BYTES = 256 * 1024
 const EVENT_BYTES = 300
 /**
  * How many parts of the log are read from the index at a time. After a restart, all readers come back together. Neither

@@ -17,6 +17,14 @@ export function takePacked(events: PackedEvents, mostCharacters: number): Packed
   return events.splice(0, end)
 }
 
+/** How many characters of JSON packed events have. */
+export function charactersOf(events: PackedEvents): number {
+  let characters = 0
+  for (let end = COLUMNS; end <= events.length; end += COLUMNS)
+    characters += (events[end - 1] as string).length
+  return characters
+}
+
 /** Appends events to a packed list, each at the next offset; `offset` is the one before the first. */
 export function packEvents(events: readonly StoredEvent[], offset: number, into: PackedEvents): void {
   for (const event of events) {

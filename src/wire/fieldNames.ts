@@ -7,6 +7,7 @@ const SLOTS = 64
 export class FieldNames {
   readonly #names: (Uint8Array | undefined)[] = Array.from({ length: SLOTS })
   readonly #numbers = new Int32Array(SLOTS)
+  readonly #jsonNames = new Map<number, Uint8Array>()
 
   /**
    * Places the names.
@@ -19,7 +20,13 @@ export class FieldNames {
       if (this.#names[slot] !== undefined) throw new Error(`${name} shares a slot`)
       this.#names[slot] = bytes
       this.#numbers[slot] = number
+      this.#jsonNames.set(number, new Uint8Array(Buffer.from(`"${name}":`)))
     }
+  }
+
+  /** How JSON writes the name with that number, with its quotes and colon. */
+  inJson(number: number): Uint8Array {
+    return this.#jsonNames.get(number)!
   }
 
   /** The number of the name from `start` to `end`; 0 if it is not one of the names. */

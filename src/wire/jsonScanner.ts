@@ -30,6 +30,13 @@ const MAX_EXACT = 2 ** 53
 /** So many digits fit into an integer of 32 bits, with which a processor computes faster. */
 const SMALL_DIGITS = 9
 
+/**
+ * The names of the fields in the last update, in their order, as JSON writes them, and their numbers. Clients write
+ * the fields of all updates in the same order.
+ */
+const lastNames: Uint8Array[] = []
+const lastFields: number[] = []
+
 const draft = new TrackDraft()
 let bytes: Buffer = Buffer.alloc(0)
 let at = 0
@@ -110,8 +117,9 @@ function readUpdates(stamp: Stamp): boolean {
 function readUpdate(): boolean {
   if (!take(OPEN)) return false
   if (!draft.beginUpdate()) return false
+  let place = 0
   do {
-    const field = readName(updateFields)
+    const field = readFieldName(place++)
     if (field === 0) return false
     const byte = bytes[at]
     if (byte === QUOTE) {
@@ -123,6 +131,31 @@ function readUpdate(): boolean {
     } else if (!draft.number(field, readNumber())) return false
   } while (take(COMMA))
   return take(CLOSE)
+}
+
+/**
+ * Reads the name of an update's field, like {@link readName}. It is first compared with the name at the same place of
+ * the last update, which takes half as long as finding its end and looking it up.
+ */
+function readFieldName(place: number): number {
+  if (place < lastNames.length) {
+    const buffer = bytes
+    const start = at
+    const name = lastNames[place]!
+    let i = 0
+    while (i < name.length && buffer[start + i] === name[i]) i++
+    if (i === name.length) {
+      at = start + i
+      skipSpace()
+      return lastFields[place]!
+    }
+  }
+  const field = readName(updateFields)
+  if (field !== 0) {
+    lastNames[place] = updateFields.inJson(field)
+    lastFields[place] = field
+  }
+  return field
 }
 
 /** Reads a name and its colon, and stops at the value. Returns 0 if the name is unknown. */
