@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { EVENT_INDEX_WORKER } from '../../workers/urls.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { CallRefused, WorkerCalls, type ThreadEnd } from '../runtime/workerCalls.ts'
-import { charactersOf, packEvents, takePacked, type PackedEvents } from './packedEvents.ts'
+import { packedCharacters, packEvents, takePacked, type PackedEvents } from './packedEvents.ts'
 import { EventIndexDamaged, EventIndexTooNew } from './eventTables.ts'
 import type { EventNotice, EventThread, OpenedEvents } from './eventWorker.ts'
 import { looksInto } from './eventSearch.ts'
@@ -349,7 +349,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
 /** Takes the first events of a batch that the thread has not received, as many as are handed over at a time. */
 function takePiece(batch: Batch): PackedEvents {
   const piece = takePacked(batch.rows, PIECE_CHARACTERS)
-  batch.characters -= charactersOf(piece)
+  batch.characters -= packedCharacters(piece)
   return piece
 }
 

@@ -18,7 +18,7 @@ export function takePacked(events: PackedEvents, mostCharacters: number): Packed
 }
 
 /** How many characters of JSON packed events have. */
-export function charactersOf(events: PackedEvents): number {
+export function packedCharacters(events: PackedEvents): number {
   let characters = 0
   for (let end = COLUMNS; end <= events.length; end += COLUMNS)
     characters += (events[end - 1] as string).length
