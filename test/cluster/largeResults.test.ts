@@ -104,6 +104,38 @@ t.test('the requests behind a large result do not wait until it is fetched', asy
   await gateway.drained()
 })
 
+t.test('a reply with the results of many updates is no larger than a full one', async (t) => {
+  const devices = 60
+  let longest = 0
+  const random = new Random(7)
+  const calls = new SimulatedCalls(random, FAIR)
+  const serve = calls.serve.bind(calls)
+  calls.serve = (subject, asked) =>
+    serve(subject, (question, answer) =>
+      asked(question, (bytes) => {
+        longest = Math.max(longest, bytes.length)
+        answer(bytes)
+      }),
+    )
+  const world = new World(new ManualClock(NOON))
+  for (let i = 1; i <= 60; i++) world.put(aGeofence(i, { metadata: { note: 'x'.repeat(300) } }))
+  const clock = new ManualClock(NOON)
+  const hosts = new Hosts(random, calls, { world, clock })
+  await hosts.start()
+  const gateway = gatewayOf(calls, world, { partitions: 1, pause: (ms) => sleep(Math.min(ms, 1)) })
+  const told = await Promise.all(
+    Array.from({ length: devices }, async (_, i) => {
+      const one = outcome(await track(gateway, update({ clock }, `d${i}`, HERE), { wantsUser: false }))
+      t.equal(one.events.length, 60)
+      return one.events.reduce((sum, event) => sum + event.length, 0)
+    }),
+  )
+  t.ok(Math.max(...told) < 64 * 1024, 'no result is large by itself')
+  t.ok(told.reduce((sum, one) => sum + one) > 2_000_000)
+  t.ok(longest < 700_000, `${longest} bytes`)
+  await gateway.drained()
+})
+
 t.test('a process that ends with a result: 503, and the update stands', async (t) => {
   const { gateway, clock } = await cluster(FAIR, (calls) => ({
     ask: (subject, question, milliseconds) => {

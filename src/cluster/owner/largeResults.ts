@@ -1,4 +1,5 @@
 import type { Outcome } from '../../actor/port.ts'
+import { charactersOf } from '../../actor/waitingEvents.ts'
 import { ByteBound } from '../../runtime/byteBound.ts'
 import { LargeResult } from '../protocol/largeResult.ts'
 import {
@@ -30,6 +31,10 @@ export interface LargeResultsOptions {
 
 /** Events with fewer characters in all go into the reply. */
 const LARGE_CHARACTERS = 64 * 1024
+/** The same once the reply has {@link FULL_CHARACTERS}. */
+const SMALL_CHARACTERS = 2 * 1024
+/** With so many characters of events a reply is full: packing them takes a millisecond. */
+export const FULL_CHARACTERS = 512 * 1024
 /** Characters of one piece. Packing it takes a fraction of a millisecond. */
 const PIECE_CHARACTERS = 128 * 1024
 const LIMIT_BYTES = 64 * 1024 * 1024
@@ -67,12 +72,14 @@ export class LargeResults {
   /**
    * Keeps a result if it is large. Returns what to reply in place of it; undefined if it is to be in the reply.
    * @param events those that are wanted
+   * @param isFull whether the reply is full, so that it is only to get small results: a thousand results of 50 KB each are
+   * too large together
    */
-  keep(outcome: Outcome, events: readonly string[]): LargeResult | undefined {
-    let characters = 0
-    for (const event of events) characters += event.length
+  keep(outcome: Outcome, events: readonly string[], isFull = false): LargeResult | undefined {
+    const characters = charactersOf(events)
+    const most = isFull ? SMALL_CHARACTERS : LARGE_CHARACTERS
     const hasLongUser = outcome.userPieces !== undefined
-    if (characters < LARGE_CHARACTERS && !hasLongUser) return undefined
+    if (characters < most && !hasLongUser) return undefined
     const bytes = characters + (hasLongUser ? USER_BYTES : 0)
     if (!this.#bound.tryAcquire(bytes)) return undefined
     const id = ++this.#lastId

@@ -27,7 +27,8 @@ import {
   type UpdateResult,
 } from '../protocol/partitionProtocol.ts'
 import type { Outcome, Submitter, TakenBack } from '../../actor/port.ts'
-import type { LargeResults } from './largeResults.ts'
+import { charactersOf } from '../../actor/waitingEvents.ts'
+import { FULL_CHARACTERS, type LargeResults } from './largeResults.ts'
 import { revisionReached } from './revisions.ts'
 import { wantedOf, type RemoteUpdate } from '../protocol/updateRows.ts'
 
@@ -324,6 +325,8 @@ class RequestResults {
   readonly #results: UpdateResult[]
   readonly #large: LargeResults | undefined
   readonly #takenBack: TakenBack | undefined
+  /** Characters of the events that will be in the reply. */
+  #characters = 0
   #left: number
   #done: (results: readonly UpdateResult[]) => void = () => {}
 
@@ -345,8 +348,9 @@ class RequestResults {
       takenBack: wanted.isBehind ? undefined : this.#takenBack,
       applied: (outcome: Outcome, update: Update) => {
         const told = wanted.wantsEvents ? outcome.events : []
-        const large = this.#large?.keep(outcome, told)
+        const large = this.#large?.keep(outcome, told, this.#characters >= FULL_CHARACTERS)
         if (large !== undefined) return this.#set(update, large)
+        this.#characters += charactersOf(told)
         const { repeated, verdict, feed } = outcome
         const set = (user: string) => {
           const isPlain = user === '' && told.length === 0 && !repeated
