@@ -51,8 +51,8 @@ const { values: options } = parseArgs({
   },
 })
 const beside = options.smoke
-  ? { windows: 1, seconds: 1, geofences: 1000, devices: 1000 }
-  : { windows: 5, seconds: 5, geofences: 100_000, devices: 20_000 }
+  ? { windows: 1, seconds: 1, geofences: 1000, devices: 1000, questions: 200 }
+  : { windows: 5, seconds: 5, geofences: 100_000, devices: 20_000, questions: 10_000 }
 const questions = options.smoke ? 200 : 20_000
 const folder = mkdtempSync(join(tmpdir(), 'ringfence-bench-'))
 try {
@@ -99,13 +99,17 @@ try {
     ...beside,
     name: 'searches',
     draw: drawSearch(file),
+    memory: (questions) => ({
+      preloads: ['bench/load/rememberedSearches.ts'],
+      env: { BENCH_REMEMBERED_SEARCHES: String(questions) },
+    }),
     seed: Number(options.seed),
     rate: Number(options.rate),
     prepare: (data) => fs.cpSync(join(folder, 'world'), join(data, 'world'), { recursive: true }),
   })
-  const { alone, beside: besideSearches, limit, requestsAlone } = tracking
+  const { beside: besideSearches, again, limit } = tracking
   const { times: updateRatio = NaN, laterMs: updateLaterMs = NaN } = besideSearches
-  const rows = [...answers, alone, besideSearches, limit, requestsAlone]
+  const rows = [...answers, ...tracking.rows]
   done('')
   console.log(
     `${thousands(addresses)} addresses: ${imported.microsPerAddress} µs of CPU and ${imported.bytesPerAddress} bytes for each`,
@@ -141,6 +145,7 @@ try {
       smoke: options.smoke,
       ...imported,
       updateRatio,
+      sameRatio: again.times,
       limitRatio: limit.times,
       updateLaterMs,
       limitLaterMs: limit.laterMs,

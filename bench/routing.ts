@@ -44,8 +44,8 @@ const { values: options } = parseArgs({
   },
 })
 const size = options.smoke
-  ? { requests: 5, windows: 1, seconds: 1, geofences: 1000, devices: 1000 }
-  : { requests: 200, windows: 5, seconds: 5, geofences: 100_000, devices: 20_000 }
+  ? { requests: 5, windows: 1, seconds: 1, geofences: 1000, devices: 1000, questions: 20 }
+  : { requests: 200, windows: 5, seconds: 5, geofences: 100_000, devices: 20_000, questions: 500 }
 const seconds = Number(options.seconds ?? size.seconds)
 const rate = Number(options.rate)
 const random = seededRandom(Number(options.seed))
@@ -179,8 +179,8 @@ const tracking = await measureTracking('routing', {
   seconds,
   rate,
 })
-const { alone, beside, limit, requestsAlone } = tracking
-const table = [...overhead, alone, beside, limit, requestsAlone]
+const { beside } = tracking
+const table = [...overhead, ...tracking.rows]
 const worstRatio = Math.max(...overhead.map(({ ratio }) => ratio))
 const updateRatio = beside.times!
 const misses = [

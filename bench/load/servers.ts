@@ -313,12 +313,17 @@ function processCpuSeconds(pid: number, isCounted: (thread: string) => boolean =
   return time.split(':').reduce((seconds, part) => seconds * 60 + Number(part), 0)
 }
 
-/**
- * CPU time of a server's threads so far, seconds, but for those of a lower priority, which search, draw maps and the like.
- * Where threads have no priority of their own, that of all.
- */
-export function foregroundSeconds({ pid }: ServerProcess): number {
-  return processCpuSeconds(pid, isForeground)
+/** CPU time of a server's threads so far, seconds. */
+export interface ThreadSeconds {
+  /** Those of the usual priority. Where threads have no priority of their own, all. */
+  readonly foreground: number
+  /** Those of a lower priority, which search, draw maps and the like. */
+  readonly background: number
+}
+
+export function threadSeconds({ pid }: ServerProcess): ThreadSeconds {
+  const foreground = processCpuSeconds(pid, isForeground)
+  return { foreground, background: processCpuSeconds(pid) - foreground }
 }
 
 /** Whether a thread has the usual priority, or a higher one. */

@@ -3,21 +3,28 @@
  * alone. And, as the limit of what can be reached on a machine, beside the same requests if another server answers them.
  *
  * What an update costs is the CPU of the server without its threads of a lower priority, in which the requests are
- * answered, and without what such a request costs the other threads by itself.
+ * answered, and without what such a request costs the other threads by itself. The latter is measured beside the same updates, with
+ * answers that are remembered, where the server can be loaded with such a memory; otherwise it is what requests cost alone.
+ *
+ * Devices and clients stand for other machines: they share one processor, where the devices go before everything else. The
+ * server may use all.
  */
 import { seededRandom } from '../../src/simulation/streets.ts'
 import { addSample } from '../../test/kit/sampleRegion.ts'
-import { median, rounded } from '../figures.ts'
 import { benchFolder } from '../folder.ts'
 import { progress } from '../progress.ts'
+import type { Asking } from './askingChild.ts'
+import { AskingClients } from './askingClients.ts'
 import { loadGenerator, type Generator, type LoadResult } from './load.ts'
 import {
   BENCH_KEYS,
-  foregroundSeconds,
   seedGeofences,
   startRingfence,
+  threadSeconds,
+  type RingfenceOptions,
   type ServerProcess,
 } from './servers.ts'
+import { trackedRows, type TrackedRound, type TrackedWindow, type Tracking } from './trackedRows.ts'
 import { drawGeofences, writeWorkload, type Workload } from './workload.ts'
 
 /** The interval at which the process measures its delays, which is included in them. */
@@ -30,6 +37,10 @@ export interface TrackedLoad {
   readonly name: string
   /** The path of the next request, with its query. */
   readonly draw: (random: () => number) => string
+  /** How many different ones are asked, again and again. */
+  readonly questions: number
+  /** Loads the server with a memory for the answers to the first questions that it is asked. */
+  readonly memory?: (questions: number) => RingfenceOptions
   readonly seed: number
   readonly seconds: number
   /** Updates per second. */
@@ -41,36 +52,8 @@ export interface TrackedLoad {
   readonly prepare?: (data: string) => void
 }
 
-interface Window {
-  readonly cpuSeconds: number
-  readonly updates: number
-  readonly requests: number
-  readonly loopP99Ms: number
-  readonly p99Ms: number
-}
-
-export interface TrackedRow {
-  readonly case: string
-  readonly updateMicros: number | undefined
-  /** Times what an update costs alone; the median of the rounds, each with its own window alone. */
-  readonly times: number | undefined
-  readonly updateP99Ms: number | undefined
-  /** How much more that is than alone; the median of the rounds. */
-  readonly laterMs: number | undefined
-  readonly besidePerSecond: number
-  readonly loopP99Ms: number
-}
-
-/** What was measured. */
-export interface Tracking {
-  /** What a request costs the threads of the usual priority. */
-  readonly requestMicros: number
-  readonly alone: TrackedRow
-  readonly beside: TrackedRow
-  /** Beside the same requests, if another server answers them: what the machine itself does to updates. */
-  readonly limit: TrackedRow
-  readonly requestsAlone: TrackedRow
-}
+/** The part of the questions whose answers are remembered. */
+const REMEMBERED_SHARE = 0.1
 
 export async function measureTracking(name: string, load: TrackedLoad): Promise<Tracking> {
   const folder = benchFolder(name)
@@ -82,66 +65,50 @@ export async function measureTracking(name: string, load: TrackedLoad): Promise<
     publishableKey: BENCH_KEYS.testPublishable,
     onProgress: progress,
   })
-  const server = await startServer(folder, load)
+  const random = seededRandom(load.seed)
+  const paths = Array.from({ length: load.questions }, () => load.draw(random))
+  const known = load.memory === undefined ? 0 : Math.ceil(REMEMBERED_SHARE * paths.length)
+  const server = await startServer(folder, load, load.memory?.(known))
   const other = await startServer(benchFolder(`${name}-other`), load)
-  const tracked = new TrackedServer(server, generator, workload, load)
+  const clients = await AskingClients.start(folder, paths, BENCH_KEYS.testPublishable)
+  const tracked = new TrackedServer(server, generator, workload, load, clients)
   await tracked.send(0, load.devices)
-  await tracked.window({ updates: false, asked: server })
-  await tracked.window({ updates: false, asked: other })
-  const alone: Window[] = []
-  const beside: Window[] = []
-  const limit: Window[] = []
-  const requestsAlone: Window[] = []
+  const remembered = { from: 0, to: known, clients: CLIENTS, port: server.port }
+  // The second time, every thread of a pool is likely to know them.
+  if (known > 0) await clients.ask({ ...remembered, count: 2 * known })
+  const own = { from: known, to: paths.length, clients: CLIENTS, port: server.port }
+  const others = { ...own, port: other.port }
+  await tracked.window({ asking: own })
+  await tracked.window({ asking: others })
+  const rounds: TrackedRound[] = []
   for (let i = 1; i <= load.windows; i++) {
     progress(`tracking beside ${load.name}: ${i} of ${load.windows}`)
-    alone.push(await tracked.window({ updates: true, asked: undefined }))
-    beside.push(await tracked.window({ updates: true, asked: server }))
-    limit.push(await tracked.window({ updates: true, asked: other }))
-    requestsAlone.push(await tracked.window({ updates: false, asked: server }))
+    const alone = await tracked.window({ hasUpdates: true })
+    const beside = await tracked.window({ hasUpdates: true, asking: own })
+    const asking = { ...remembered, perSecond: beside.requests / load.seconds }
+    rounds.push({
+      alone,
+      beside,
+      remembered: known > 0 ? await tracked.window({ hasUpdates: true, asking }) : undefined,
+      limit: await tracked.window({ hasUpdates: true, asking: others }),
+      requestsAlone: await tracked.window({ asking: own }),
+      again: await tracked.window({ hasUpdates: true }),
+    })
   }
+  clients.stop()
   await Promise.all([server.stop(), other.stop()])
-  const requestSeconds = median(requestsAlone.map(({ cpuSeconds, requests }) => cpuSeconds / requests))
-  const row = (title: string, windows: readonly Window[], ownRequestSeconds = 0): TrackedRow => {
-    const micros = ({ cpuSeconds, updates, requests }: Window): number =>
-      ((cpuSeconds - requests * ownRequestSeconds) / updates) * 1e6
-    const isTracking = windows[0]!.updates > 0
-    const isBeside = isTracking && windows !== alone
-    const compared = (value: (window: Window, alone: Window) => number): number =>
-      median(windows.map((window, round) => value(window, alone[round]!)))
-    return {
-      case: title,
-      updateMicros: isTracking ? rounded(median(windows.map(micros)), 1) : undefined,
-      times: isBeside
-        ? rounded(
-            compared((one, base) => micros(one) / micros(base)),
-            3,
-          )
-        : undefined,
-      updateP99Ms: isTracking ? rounded(median(windows.map(({ p99Ms }) => p99Ms)), 2) : undefined,
-      laterMs: isBeside
-        ? rounded(
-            compared((one, base) => one.p99Ms - base.p99Ms),
-            2,
-          )
-        : undefined,
-      besidePerSecond: rounded(median(windows.map(({ requests }) => requests)) / load.seconds, 1),
-      loopP99Ms: rounded(median(windows.map(({ loopP99Ms }) => loopP99Ms)), 2),
-    }
-  }
-  return {
-    requestMicros: Math.round(requestSeconds * 1e6),
-    alone: row('updates alone', alone),
-    beside: row(`updates beside ${load.name}`, beside, requestSeconds),
-    limit: row(`limit: updates beside ${load.name} of another server`, limit),
-    requestsAlone: row(`${load.name} alone`, requestsAlone),
-  }
+  return trackedRows(load.name, load.seconds, rounds)
 }
 
 /** As in production: with all its processes, on all processors. */
-async function startServer(folder: string, load: TrackedLoad): Promise<ServerProcess> {
+async function startServer(
+  folder: string,
+  load: TrackedLoad,
+  options: RingfenceOptions = {},
+): Promise<ServerProcess> {
   await addSample(`${folder}/data`)
   load.prepare?.(`${folder}/data`)
-  return startRingfence(folder, { unpinned: true })
+  return startRingfence(folder, { ...options, unpinned: true })
 }
 
 class TrackedServer {
@@ -149,15 +116,21 @@ class TrackedServer {
   readonly #generator: Generator
   readonly #workload: Workload
   readonly #load: TrackedLoad
-  readonly #random: () => number
+  readonly #clients: AskingClients
   #offset = 0
 
-  constructor(server: ServerProcess, generator: Generator, workload: Workload, load: TrackedLoad) {
+  constructor(
+    server: ServerProcess,
+    generator: Generator,
+    workload: Workload,
+    load: TrackedLoad,
+    clients: AskingClients,
+  ) {
     this.#server = server
     this.#generator = generator
     this.#workload = workload
     this.#load = load
-    this.#random = seededRandom(load.seed)
+    this.#clients = clients
   }
 
   async send(updatesPerSecond: number, count: number): Promise<LoadResult> {
@@ -171,48 +144,30 @@ class TrackedServer {
       rate: updatesPerSecond,
       count,
       maxLagMs: MAX_LAG_MS,
+      isFirst: true,
     })
     this.#offset += result.sent
     if (result.ok !== count) throw new Error(`updates were refused or lost: ${JSON.stringify(result)}`)
     return result
   }
 
-  /**
-   * @param loads.asked the server that answers the requests; undefined if there are none
-   */
-  async window(loads: {
-    readonly updates: boolean
-    readonly asked: ServerProcess | undefined
-  }): Promise<Window> {
+  /** @param loads.asking the requests; undefined if there are none */
+  async window(loads: { readonly hasUpdates?: boolean; readonly asking?: Asking }): Promise<TrackedWindow> {
     const { rate, seconds } = this.#load
-    const { asked: other } = loads
     await this.#loopP99Ms()
-    const before = foregroundSeconds(this.#server)
-    const ended = AbortSignal.timeout(seconds * 1000)
-    const clients = other === undefined ? [] : Array.from({ length: CLIENTS }, () => this.#ask(other, ended))
-    const sent = loads.updates ? await this.send(rate, rate * seconds) : undefined
-    const asked = await Promise.all(clients)
+    const before = threadSeconds(this.#server)
+    const asked = loads.asking && this.#clients.ask({ ...loads.asking, seconds })
+    const sent = loads.hasUpdates === true ? await this.send(rate, rate * seconds) : undefined
+    const requests = (await asked) ?? 0
+    const after = threadSeconds(this.#server)
     return {
-      cpuSeconds: foregroundSeconds(this.#server) - before,
+      cpuSeconds: after.foreground - before.foreground,
+      backgroundSeconds: after.background - before.background,
       updates: sent?.ok ?? 0,
-      requests: asked.reduce((sum, count) => sum + count, 0),
+      requests,
       loopP99Ms: await this.#loopP99Ms(),
       p99Ms: sent?.latencyMs.p99 ?? 0,
     }
-  }
-
-  async #ask({ port }: ServerProcess, ended: AbortSignal): Promise<number> {
-    let count = 0
-    while (!ended.aborted) {
-      const path = this.#load.draw(this.#random)
-      const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
-        headers: { authorization: BENCH_KEYS.testPublishable },
-      })
-      const text = await answer.text()
-      if (answer.status !== 200) throw new Error(`${path} was answered ${answer.status}: ${text}`)
-      count++
-    }
-    return count
   }
 
   /** Since the previous call. */
