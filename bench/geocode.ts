@@ -99,9 +99,9 @@ try {
     ...beside,
     name: 'searches',
     draw: drawSearch(file),
-    memory: (questions) => ({
+    memory: (known) => ({
       preloads: ['bench/load/rememberedSearches.ts'],
-      env: { BENCH_REMEMBERED_SEARCHES: String(questions) },
+      env: { BENCH_REMEMBERED_SEARCHES: String(known) },
     }),
     seed: Number(options.seed),
     rate: Number(options.rate),
