@@ -38,6 +38,8 @@ export interface TrackedRound {
   readonly limit: TrackedWindow
   /** The requests without updates. */
   readonly requestsAlone: TrackedWindow
+  /** The same, if their answers are remembered. */
+  readonly rememberedAlone: TrackedWindow | undefined
   readonly again: TrackedWindow
 }
 
@@ -52,6 +54,7 @@ export interface Tracking {
   readonly remembered: TrackedRow | undefined
   readonly limit: TrackedRow
   readonly requestsAlone: TrackedRow
+  readonly rememberedAlone: TrackedRow | undefined
   readonly rows: readonly TrackedRow[]
 }
 
@@ -60,15 +63,21 @@ export interface Tracking {
  * @param seconds of a window
  */
 export function trackedRows(name: string, seconds: number, rounds: readonly TrackedRound[]): Tracking {
-  const ofRequest = median(
-    rounds.map(({ requestsAlone }) => requestsAlone.cpuSeconds / requestsAlone.requests),
-  )
+  const each = (value: (round: TrackedRound) => number): number => median(rounds.map(value))
+  const perRequest = ({ cpuSeconds, requests }: TrackedWindow): number => cpuSeconds / requests
   const baseOf = ({ alone, again }: TrackedRound): number => (secondsOf(alone) + secondsOf(again)) / 2
-  /** What a request of the server costs its threads of the usual priority, without what it costs updates. */
+  /**
+   * What it costs to answer a request, but for what it costs updates: what one from memory costs beside them; and what the work for a request costs without
+   * updates, such as the collection of the garbage of the threads that do it.
+   */
+  const ofRequest = each(({ requestsAlone }) => perRequest(requestsAlone))
+  const ofWork = each(({ requestsAlone, rememberedAlone }) =>
+    rememberedAlone === undefined ? 0 : perRequest(requestsAlone) - perRequest(rememberedAlone),
+  )
   const requestSeconds = (round: TrackedRound): number => {
     const { remembered } = round
     if (remembered === undefined) return ofRequest
-    return (remembered.cpuSeconds - remembered.updates * baseOf(round)) / remembered.requests
+    return (remembered.cpuSeconds - remembered.updates * baseOf(round)) / remembered.requests + ofWork
   }
   const row = (
     title: string,
@@ -80,8 +89,8 @@ export function trackedRows(name: string, seconds: number, rounds: readonly Trac
       readonly isRemembered?: boolean
     } = {},
   ): TrackedRow => {
-    const each = (value: (window: TrackedWindow, round: TrackedRound) => number): number =>
-      median(rounds.map((round) => value(windowOf(round), round)))
+    const middle = (value: (window: TrackedWindow, round: TrackedRound) => number): number =>
+      each((round) => value(windowOf(round), round))
     const cost = (window: TrackedWindow, round: TrackedRound): number =>
       (window.cpuSeconds - window.requests * (own.requestSeconds?.(round) ?? 0)) / window.updates
     const isTracking = windowOf(rounds[0]!).updates > 0
@@ -92,35 +101,35 @@ export function trackedRows(name: string, seconds: number, rounds: readonly Trac
       case: title,
       updateMicros: hasCost
         ? rounded(
-            each((window, round) => cost(window, round) * 1e6),
+            middle((window, round) => cost(window, round) * 1e6),
             1,
           )
         : undefined,
       times:
         isCompared && hasCost
           ? rounded(
-              each((window, round) => cost(window, round) / baseOf(round)),
+              middle((window, round) => cost(window, round) / baseOf(round)),
               3,
             )
           : undefined,
       updateP99Ms: isTracking
         ? rounded(
-            each(({ p99Ms }) => p99Ms),
+            middle(({ p99Ms }) => p99Ms),
             2,
           )
         : undefined,
       laterMs: isCompared
         ? rounded(
-            each(({ p99Ms }, { alone, again }) => p99Ms - (alone.p99Ms + again.p99Ms) / 2),
+            middle(({ p99Ms }, { alone, again }) => p99Ms - (alone.p99Ms + again.p99Ms) / 2),
             2,
           )
         : undefined,
-      besidePerSecond: rounded(each(({ requests }) => requests) / seconds, 1),
+      besidePerSecond: rounded(middle(({ requests }) => requests) / seconds, 1),
       requestMicros: own.isAsked
-        ? Math.round(each(({ backgroundSeconds, requests }) => backgroundSeconds / requests) * 1e6)
+        ? Math.round(middle(({ backgroundSeconds, requests }) => backgroundSeconds / requests) * 1e6)
         : undefined,
       loopP99Ms: rounded(
-        each(({ loopP99Ms }) => loopP99Ms),
+        middle(({ loopP99Ms }) => loopP99Ms),
         2,
       ),
     }
@@ -137,6 +146,9 @@ export function trackedRows(name: string, seconds: number, rounds: readonly Trac
       }),
     limit: row(`limit: updates beside ${name} of another server`, ({ limit }) => limit),
     requestsAlone: row(`${name} alone`, ({ requestsAlone }) => requestsAlone, { isAsked: true }),
+    rememberedAlone:
+      rounds[0]!.rememberedAlone &&
+      row(`${name} answered from memory alone`, ({ rememberedAlone }) => rememberedAlone!, { isAsked: true }),
   }
   return {
     ...measured,

@@ -3,8 +3,9 @@
  * alone. And, as the limit of what can be reached on a machine, beside the same requests if another server answers them.
  *
  * What an update costs is the CPU of the server without its threads of a lower priority, in which the requests are
- * answered, and without what such a request costs the other threads by itself. The latter is measured beside the same updates, with
- * answers that are remembered, where the server can be loaded with such a memory; otherwise it is what requests cost alone.
+ * answered, and without what such a request costs the other threads by itself. Where the server can be loaded with a memory for answers, that is
+ * what a remembered answer costs beside the same updates, and what the work for a request costs without updates (requests less
+ * remembered answers); otherwise it is what requests cost alone.
  *
  * Devices and clients stand for other machines: they share one processor, where the devices go before everything else. The
  * server may use all.
@@ -85,13 +86,20 @@ export async function measureTracking(name: string, load: TrackedLoad): Promise<
     progress(`tracking beside ${load.name}: ${i} of ${load.windows}`)
     const alone = await tracked.window({ hasUpdates: true })
     const beside = await tracked.window({ hasUpdates: true, asking: own })
-    const asking = { ...remembered, perSecond: beside.requests / load.seconds }
+    const hasMemory = known > 0
+    const asMany = ({ requests }: TrackedWindow) => ({ ...remembered, perSecond: requests / load.seconds })
+    const besideMemory = hasMemory
+      ? await tracked.window({ hasUpdates: true, asking: asMany(beside) })
+      : undefined
+    const limit = await tracked.window({ hasUpdates: true, asking: others })
+    const requestsAlone = await tracked.window({ asking: own })
     rounds.push({
       alone,
       beside,
-      remembered: known > 0 ? await tracked.window({ hasUpdates: true, asking }) : undefined,
-      limit: await tracked.window({ hasUpdates: true, asking: others }),
-      requestsAlone: await tracked.window({ asking: own }),
+      remembered: besideMemory,
+      limit,
+      requestsAlone,
+      rememberedAlone: hasMemory ? await tracked.window({ asking: asMany(requestsAlone) }) : undefined,
       again: await tracked.window({ hasUpdates: true }),
     })
   }
