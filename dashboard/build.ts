@@ -40,13 +40,28 @@ async function make(): Promise<void> {
   takePlace()
 }
 
-/** Moves the files into place. If several processes build the same sources at once, the first one is enough. */
+/**
+ * Moves the files into place. If several processes build the same sources at once, one is enough. What was there is moved away
+ * first, because removing it file by file would remove those that another process has just moved into place.
+ */
 function takePlace(): void {
-  rmSync(place, { recursive: true, force: true })
+  const before = `${made}-before`
+  if (existsSync(place)) moveAway(before)
   try {
     renameSync(made, place)
   } catch (error) {
     if (builtStamp() !== stamp) throw error
+  } finally {
+    rmSync(before, { recursive: true, force: true })
+  }
+}
+
+function moveAway(to: string): void {
+  try {
+    renameSync(place, to)
+  } catch (error) {
+    // Another process was faster.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
 }
 

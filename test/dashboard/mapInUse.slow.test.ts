@@ -79,6 +79,18 @@ t.test('the live map in use', { skip: skipWithoutChromium() }, async (t) => {
         return Math.abs(lng! + 56.2) < 0.001 && Math.abs(lat! + 34.91) < 0.001
       })
       await paintsNothing(t, page, 'nothing moves')
+      // Points that stand still are there again after the window has another size, which empties their canvas.
+      const inked = `(() => {
+        const canvas = document.querySelector('canvas.points')
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+        return data.some((value) => value > 0)
+      })()`
+      t.equal(await page.evaluate(inked), true)
+      for (const width of [900, 1000, 1100, 1280]) {
+        await page.setViewportSize({ width, height: 800 })
+        await paintsNothing(t, page, 'nothing moves')
+        t.equal(await page.evaluate(inked), true, `painted at ${width} px`)
+      }
       // A centimetre is less than a pixel.
       const painted = await page.evaluate('window.ringfenceMap.points.painted')
       const other = placeOf(4, DEVICES, 0)

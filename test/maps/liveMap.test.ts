@@ -76,6 +76,14 @@ t.test('over HTTP: as the geofences are, until they change', async (t) => {
   await server.api('PUT', '/v1/geofences/edge/1', { ...DEPOT, coordinates: [179.999, 0.01] })
   for (const longitude of [179.9999, -179.9999])
     t.equal((await layersOf(await tile(tileAt([longitude, 0.01], 14))))['geofences']?.length, 1)
+  // A map names it once, unless it is larger than a tile.
+  const named = async (zoom: number) => {
+    const both = [179.9999, -179.9999].map((longitude) => tile(tileAt([longitude, 0.01], zoom)))
+    const found = await Promise.all(both.map(async (one) => (await layersOf(await one))['geofences']!))
+    return found.map(([area]) => area!.properties['named'])
+  }
+  t.same(await named(14), [true, undefined])
+  t.same(await named(16), [true, true])
 })
 
 t.test('devices are counted by cells', async (t) => {

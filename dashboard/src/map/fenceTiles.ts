@@ -130,6 +130,8 @@ export class FenceTileLayer {
       source: SOURCE,
       'source-layer': 'geofences',
       minzoom: 13,
+      // Only in one of the tiles that it meets.
+      filter: ['has', 'named'],
       layout: {
         'text-field': ['get', 'description'],
         'text-font': ['Noto Sans Medium'],

@@ -18,7 +18,7 @@ export interface FenceFeature {
 }
 
 /** What a geofence covers, for drawing; undefined while an isochrone has no area. */
-function fenceRings(
+export function fenceRings(
   fence: Pick<Geofence, 'type' | 'geometry' | 'geometryCenter' | 'geometryRadius'>,
 ): LngLat[][] | undefined {
   if (fence.type === 'circle')

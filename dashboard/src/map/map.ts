@@ -13,8 +13,8 @@ const HAS_WEBGL = hasWebGL()
 if (HAS_WEBGL) prewarm()
 
 const MAX_ZOOM = 20
-/** Space around what a map shows at first, and how near it may be. */
-const FIT = { padding: 60, maxZoom: 16, animate: false } as const
+/** Space around what a map shows at first, more of it where the buttons and the credits are, and how near it may be. */
+const FIT = { padding: { top: 60, left: 60, bottom: 70, right: 90 }, maxZoom: 16, animate: false } as const
 
 export interface View {
   readonly center: LngLat

@@ -107,8 +107,10 @@ export class Points {
     this.#frame = 0
     // What is cheap is painted with each frame of the screen; what is not leaves time for all else.
     const rest = Math.max(MIN_FRAME_MS, Math.min(MAX_FRAME_MS, this.#cost * REST))
-    if (now - this.#paintedAt >= rest) this.#paint(now)
-    if (now < this.#fleet.glidesUntil + MAX_FRAME_MS) this.changed()
+    const mayPaint = now - this.#paintedAt >= rest
+    if (mayPaint) this.#paint(now)
+    // What has to rest is painted in one of the next frames: a resized canvas is empty, and perhaps no device moves.
+    if (!mayPaint || now < this.#fleet.glidesUntil + MAX_FRAME_MS) this.changed()
   }
 
   /** The corner of the map in Mercator, and the pixels of the world. */

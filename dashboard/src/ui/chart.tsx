@@ -95,7 +95,7 @@ function optionsOf(
       y: { range: (_, _low, high) => [0, high > 0 ? high * 1.1 : 1] },
     },
     axes: [
-      { ...axis, values: timeTexts },
+      { ...axis, size: 28, values: timeTexts },
       { ...axis, size: 54, values: (_, ticks) => ticks.map((tick) => format(tick)) },
     ],
     series: [
@@ -149,13 +149,16 @@ function faint(color: string): string {
 }
 
 const DAY_SECONDS = 86_400
+const SHORT_SECONDS = 300
 
-/** Times of day; dates where the chart is longer than two days. */
+/** Times of day, with seconds where the chart is shorter than five minutes; dates where it is longer than two days. */
 function timeTexts(_: unknown, ticks: readonly number[]): string[] {
-  const isLong = (ticks.at(-1) ?? 0) - (ticks[0] ?? 0) > 2 * DAY_SECONDS
+  const span = (ticks.at(-1) ?? 0) - (ticks[0] ?? 0)
+  const isLong = span > 2 * DAY_SECONDS
+  const second = span < SHORT_SECONDS && ticks.length > 1 ? '2-digit' : undefined
   return ticks.map((tick) => {
     const date = new Date(tick * 1000)
     if (isLong) return date.toLocaleDateString([], { month: 'short', day: 'numeric' })
-    return date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+    return date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second, hourCycle: 'h23' })
   })
 }

@@ -5,8 +5,10 @@ export interface Column<T> {
   readonly cell: (row: T) => ComponentChildren
   /** `number` for numbers, which are aligned to the right; `cut` for long texts, which are shortened. */
   readonly kind?: 'number' | 'cut'
-  /** Left out on narrow screens. */
+  /** Left out on narrow screens, and beside a map. */
   readonly wide?: boolean
+  /** Left out on phones alone. */
+  readonly roomy?: boolean
 }
 
 /** Rows of records. The first cell has the link to the record. */
@@ -25,8 +27,8 @@ export function Table<T>(props: {
         <caption class="visually-hidden">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ title, kind, wide }) => (
-              <th key={title} scope="col" class={`${kind ?? ''} ${wide ? 'wide' : ''}`}>
+            {columns.map(({ title, kind, wide, roomy }) => (
+              <th key={title} scope="col" class={classOf(kind, wide, roomy)}>
                 {title}
               </th>
             ))}
@@ -41,8 +43,8 @@ export function Table<T>(props: {
               onMouseEnter={onPoint && (() => onPoint(row))}
               onMouseLeave={onPoint && (() => onPoint(undefined))}
             >
-              {columns.map(({ title, kind, wide, cell }) => (
-                <td key={title} class={`${kind ?? ''} ${wide ? 'wide' : ''}`}>
+              {columns.map(({ title, kind, wide, roomy, cell }) => (
+                <td key={title} class={classOf(kind, wide, roomy)}>
                   {cell(row)}
                 </td>
               ))}
@@ -52,4 +54,8 @@ export function Table<T>(props: {
       </table>
     </div>
   )
+}
+
+function classOf(kind = '', wide = false, roomy = false): string {
+  return `${kind} ${wide ? 'wide' : ''} ${roomy ? 'roomy' : ''}`
 }

@@ -10,6 +10,11 @@ export function reasonName(reason: string): string {
   return reason.replace(/^fraud_/, '').replaceAll('_', ' ')
 }
 
+/** `exitWithheld` → `exit withheld`. */
+export function outcomeName(outcome: string): string {
+  return outcome.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+}
+
 export type EventKind = 'in' | 'out' | 'stay' | 'bad' | 'other'
 
 /** What an event means, for its sign; never told by colour alone. */

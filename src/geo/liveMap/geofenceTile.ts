@@ -102,13 +102,13 @@ class TileMaker {
     // The geofence may also be seen beyond the antimeridian.
     for (let moved = x - this.#world; moved <= x + this.#world; moved += this.#world) {
       if (moved + diameter < this.#box.west || moved - diameter > this.#box.east) continue
-      if (diameter < LEAST_DIAMETER || !this.#addArea(slot, moved - x))
+      if (diameter < LEAST_DIAMETER || !this.#addArea(slot, moved - x, isNamed(moved, y, diameter)))
         this.#addPoint(slot, Math.round(moved), Math.round(y))
     }
   }
 
   /** Adds a geofence as an area. @returns false if the tile has no room for it */
-  #addArea(slot: number, moved: number): boolean {
+  #addArea(slot: number, moved: number, named: boolean): boolean {
     if (this.#isFull) return false
     const index = this.#index
     const size = index.corners(slot) + 33
@@ -118,7 +118,8 @@ class TileMaker {
     if (ring.length < 6) return true
     this.#areas++
     this.#corners += size
-    this.tile.add('geofences', 'area', valuesOf(index.glimpse(slot)), [clockwise(ring)])
+    const values = valuesOf(index.glimpse(slot))
+    this.tile.add('geofences', 'area', named ? { ...values, named } : values, [clockwise(ring)])
     return true
   }
 
@@ -141,6 +142,14 @@ class TileMaker {
         this.tile.add('points', 'point', valuesOf(this.#index.glimpse(slot)), parts)
     }
   }
+}
+
+/**
+ * Whether a map writes the name of a geofence into its part in this tile: one that meets several tiles would be named in each.
+ * One that is larger than a tile is, because its middle may be far from what is seen.
+ */
+function isNamed(x: number, y: number, diameter: number): boolean {
+  return diameter > TILE_UNITS || (x >= 0 && y >= 0 && x < TILE_UNITS && y < TILE_UNITS)
 }
 
 /** The geofences whose bounds meet the tile. */

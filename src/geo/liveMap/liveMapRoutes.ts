@@ -22,6 +22,9 @@ const MAX_CELL_ZOOM = 20
 const COUNTS_AT_ONCE = 2
 const MOST_COUNTS_WAITING = 50
 
+/** Changes with what tiles consist of, so that nobody keeps those of an earlier version. */
+const TILE_FORM = 'g2'
+
 /** What pages with a live map load: geofences as tiles, and the number of devices in each cell. */
 export function liveMapRoutes(tiles: GeofenceTiles, positions: Positions): Route[] {
   const counts = new ConcurrencyLimit(COUNTS_AT_ONCE, MOST_COUNTS_WAITING)
@@ -34,7 +37,8 @@ export function liveMapRoutes(tiles: GeofenceTiles, positions: Positions): Route
       summary: 'A vector tile of the geofences',
       description:
         'The layer `geofences` has areas, the layer `points` those that are smaller than four pixels of a tile of 512, and those beyond 3,000 areas. Both have `_id`, ' +
-        '`tag`, `externalId`, `description`, `type` and `enabled`; a point that stands for several has their `count` instead. The `ETag` ' +
+        '`tag`, `externalId`, `description`, `type` and `enabled`; a point that stands for several has their `count` instead. An area that meets several tiles is `named` in one of them, ' +
+        'for its label; one larger than a tile in each. The `ETag` ' +
         'changes with the geofences: send it as `If-None-Match`. An empty tile has no bytes.',
       params: Type.Object({
         z: Text(20, 'Zoom.'),
@@ -47,7 +51,7 @@ export function liveMapRoutes(tiles: GeofenceTiles, positions: Positions): Route
         const { scope } = credentials!
         const { content, revision } = await tiles.tile(scope, tileAddress(params, LARGEST_ZOOM), query.tag)
         return {
-          bytes: { contentType: TILE_TYPE, content, etag: `g${revision}` },
+          bytes: { contentType: TILE_TYPE, content, etag: `${TILE_FORM}-${revision}` },
           headers: { 'Cache-Control': CACHING },
         }
       },

@@ -96,7 +96,7 @@ function EventList() {
         <TextField
           label="Search"
           type="search"
-          placeholder="in ids, names and descriptions"
+          placeholder="id or name"
           value={text('text')}
           onInput={(wanted) => setQuery({ text: wanted })}
         />

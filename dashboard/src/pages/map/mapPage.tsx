@@ -17,6 +17,9 @@ import { LiveMap } from './liveMap.ts'
 import { MapCall } from './mapCall.tsx'
 import { SimulatedCity, useSimulation, Welcome } from './welcome.tsx'
 
+/** The name of the page in its address. */
+const PAGE = 'map'
+
 /** The home of the dashboard: devices as they move, geofences, and events as they happen. */
 export default function MapPage() {
   const container = useRef<HTMLDivElement>(null)
@@ -27,8 +30,11 @@ export default function MapPage() {
     let isOver = false
     const made = new LiveMap({
       onCredits: setCredits,
-      onView: ({ center, zoom }) =>
-        setQuery({ at: `${center[0].toFixed(5)},${center[1].toFixed(5)}`, zoom: zoom.toFixed(2) }),
+      onView({ center, zoom }) {
+        // The click that opens a geofence may end a movement, when the address is already that of the other page.
+        if (place.value.parts[0] !== PAGE) return
+        setQuery({ at: `${center[0].toFixed(5)},${center[1].toFixed(5)}`, zoom: zoom.toFixed(2) })
+      },
       onFence: (id) => go(pagePath(`geofences/${id}`)),
     })
     const open = (start: View | Box | undefined) => {
@@ -126,7 +132,7 @@ function Filters({
         class="input"
         type="search"
         aria-label="Only inside geofences with this tag"
-        placeholder="In geofences tagged"
+        placeholder="Geofence tag"
         value={tag}
         onChange={(event) => setQuery({ tag: event.currentTarget.value.trim() })}
       />

@@ -49,14 +49,16 @@ const COLUMNS: readonly Column<Trip>[] = [
     wide: true,
     cell: ({ user, userId }) => (user ? userName(user) : (userId ?? '')),
   },
-  { title: 'To', kind: 'cut', cell: (trip) => destinationOf(trip) },
+  { title: 'To', kind: 'cut', roomy: true, cell: (trip) => destinationOf(trip) },
   { title: 'Arrives', cell: (trip) => <Arrival trip={trip} /> },
   { title: 'Updated', wide: true, cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
 ]
 
 function destinationOf(trip: Trip): string {
   const stops = trip.legs?.length ?? 0
-  return `${destinationName(trip)}${stops > 1 ? ` (${stops} stops)` : ''}`
+  const name = destinationName(trip)
+  if (stops < 2) return name
+  return name === '' ? `${stops} stops` : `${name} (${stops} stops)`
 }
 
 /** When a trip arrives, and whether that is too late. */

@@ -3,14 +3,14 @@ import type { AnswerOf, Geofence } from '../../../../sdk/src/types.ts'
 import { addressOf, call } from '../../api/call.ts'
 import { useQuery } from '../../api/useQuery.ts'
 import { colorOf } from '../../map/colors.ts'
-import { FenceLayer } from '../../map/fences.ts'
+import { FenceLayer, fenceRings } from '../../map/fences.ts'
 import { boxAround, circleRing, type LngLat } from '../../map/geometry.ts'
 import type { OpenMap } from '../../map/map.ts'
 import { MapBox } from '../maps/mapBox.tsx'
 import { pagePath } from '../../router.ts'
 import { CallButton } from '../../ui/code.tsx'
 import { Ago, Badge, Empty, Failure, LinkButton, Loading } from '../../ui/parts.tsx'
-import { metersText, recordName, userName } from '../../ui/words.ts'
+import { metersText, outcomeName, recordName, userName } from '../../ui/words.ts'
 import { ExplainedAround } from './explainedAround.tsx'
 import { WhyNothing } from './whyNothing.tsx'
 
@@ -18,6 +18,8 @@ type Candidate = AnswerOf<'/v1/users/{id}/explain', 'get'>['explanation']['candi
 
 /** The maximum number of geofences on the map; the list has all of them. */
 const DRAWN = 60
+/** How far around the update the map shows at first, in metres. */
+const LEAST_AROUND = 200
 
 /** Why the last update of a user caused what it caused: in sentences, and on the map. */
 export function ExplainPage({ id }: { readonly id: string }) {
@@ -67,7 +69,7 @@ export function ExplainPage({ id }: { readonly id: string }) {
                 type="search"
                 aria-label="Why nothing? Search a geofence"
                 placeholder="Why nothing? A geofence …"
-                style={{ maxWidth: '220px' }}
+                style={{ flex: '0 1 260px' }}
                 value={text}
                 onInput={(event) => setText(event.currentTarget.value)}
               />
@@ -96,7 +98,7 @@ export function ExplainPage({ id }: { readonly id: string }) {
         <ExplainMap
           at={[update.longitude, update.latitude]}
           accuracy={update.accuracy ?? 0}
-          ids={candidates.slice(0, DRAWN).map(({ geofence }) => geofence._id)}
+          candidates={candidates.slice(0, DRAWN)}
           chosen={chosen}
         />
       </div>
@@ -116,7 +118,7 @@ function CandidateLine(props: {
       <button type="button" aria-pressed={isChosen} onClick={onChoose}>
         <span class="with-sign">
           <strong>{recordName(geofence)}</strong>
-          <Badge tone={event ? 'ok' : ineligible ? 'warn' : undefined}>{outcome}</Badge>
+          <Badge tone={event ? 'ok' : ineligible ? 'warn' : undefined}>{outcomeName(outcome)}</Badge>
         </span>
         <span>{reason}</span>
         <span class="quiet">
@@ -137,11 +139,14 @@ const SOURCE = 'update'
 function ExplainMap(props: {
   readonly at: LngLat
   readonly accuracy: number
-  readonly ids: readonly string[]
+  readonly candidates: readonly Candidate[]
   readonly chosen: string | undefined
 }) {
-  const { at, accuracy, ids, chosen } = props
+  const { at, accuracy, candidates, chosen } = props
   const [layer, setLayer] = useState<FenceLayer | undefined>()
+  const [opened, setOpened] = useState<OpenMap | undefined>()
+  const ids = candidates.map(({ geofence }) => geofence._id)
+  const around = Math.max(accuracy * 4, LEAST_AROUND)
   const fences = useQuery(`geofences ${ids.join()}`, async (signal) => {
     const found = await Promise.all(
       // A geofence that was deleted meanwhile is left out.
@@ -150,12 +155,26 @@ function ExplainMap(props: {
     return found.flatMap((answer): Geofence[] => (answer === undefined ? [] : [answer.geofence]))
   })
   useEffect(() => layer?.show(fences.data ?? [], chosen), [layer, fences.data, chosen])
+  const wanted = chosen ?? farNearest(candidates, around)
+  useEffect(() => {
+    const fence = fences.data?.find(({ _id }) => _id === wanted)
+    const ring = fence && fenceRings(fence)?.[0]
+    if (opened && ring) opened.fit(boxAround([...ring, at])!)
+  }, [opened, fences.data, wanted])
   const open = (map: OpenMap) => {
+    setOpened(map)
     setLayer(new FenceLayer(map))
     map.onStyle(() => addUpdate(map, at, accuracy))
-    map.fit(boxAround(circleRing(at, Math.max(accuracy * 4, 200)))!, 18)
+    map.fit(boxAround(circleRing(at, around))!, 18)
   }
   return <MapBox label="The update and the geofences" height={560} onOpen={open} />
+}
+
+/** The nearest geofence, if what is around the update does not reach it. */
+function farNearest(candidates: readonly Candidate[], around: number): string | undefined {
+  const away = ({ distance = Infinity }: Candidate) => Math.abs(distance)
+  const [nearest] = candidates.toSorted((a, b) => away(a) - away(b))
+  return nearest !== undefined && away(nearest) > around ? nearest.geofence._id : undefined
 }
 
 function addUpdate({ map }: OpenMap, at: LngLat, accuracy: number): void {

@@ -30,6 +30,7 @@ const COLUMNS: readonly Column<User>[] = [
   { title: 'Device', kind: 'cut', wide: true, cell: (user) => <span class="quiet">{user.deviceId}</span> },
   {
     title: 'Is',
+    roomy: true,
     cell: (user) => (
       <Badge tone={user.stopped ? undefined : 'ok'}>{user.stopped ? 'stopped' : 'moving'}</Badge>
     ),
@@ -93,7 +94,7 @@ function UserList() {
         <TextField
           label="Search"
           type="search"
-          placeholder="in ids and descriptions"
+          placeholder="id or description"
           value={filter.text}
           onInput={(text) => setQuery({ text })}
         />
