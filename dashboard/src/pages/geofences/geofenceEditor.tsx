@@ -172,7 +172,7 @@ function DraftMap({
         onOpen={setOpened}
       />
       <div class="actions">
-        <span class="quiet">
+        <span class="quiet" style={{ marginRight: 'auto' }}>
           {draft.type === 'polygon'
             ? 'Click corner after corner; click the first one again, or press Enter, to close the shape. Then drag its corners.'
             : 'Click on the map to set the centre.'}
