@@ -86,6 +86,7 @@ export default function MembersPage() {
               },
               {
                 title: 'Signed in',
+                roomy: true,
                 cell: ({ disabled, invitedUntil, lastSignInAt }) => {
                   if (disabled) return <Badge tone="bad">disabled</Badge>
                   return invitedUntil && !lastSignInAt ? (

@@ -146,10 +146,11 @@ export function WebhookPage({ id }: { readonly id: string }) {
             ),
           },
           { title: 'Is', cell: ({ status }) => <Badge tone={DELIVERY_TONES[status]}>{status}</Badge> },
-          { title: 'Attempts', kind: 'number', cell: ({ attemptCount }) => attemptCount },
+          { title: 'Attempts', kind: 'number', roomy: true, cell: ({ attemptCount }) => attemptCount },
           {
             title: 'Last answer',
             kind: 'cut',
+            roomy: true,
             cell: ({ attempts }) => attempts.at(-1)?.error ?? attempts.at(-1)?.status ?? '',
           },
           { title: 'Body', kind: 'cut', wide: true, cell: ({ lastResponseBody }) => lastResponseBody ?? '' },
