@@ -8,6 +8,12 @@ import { EVERY_PAGE_ENV, everyPage } from './everyPage.ts'
 import { openBrowser, openPage, settled, signIn, startWithDashboard } from './kit.ts'
 import { invite } from './people.ts'
 
+/** The names of the tables that are wider than their place. A matrix has as many columns as points. */
+const CUT_TABLES = `[...document.querySelectorAll('.table-scroll')]
+  .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+  .map((table) => table.getAttribute('aria-label'))
+  .filter((label) => label !== 'Travel times between the points')`
+
 t.test('widths', { skip: skipWithoutChromium() }, async (t) => {
   const server = await startWithDashboard(t, { env: EVERY_PAGE_ENV })
   const browser = await openBrowser(t)
@@ -44,6 +50,11 @@ t.test('widths', { skip: skipWithoutChromium() }, async (t) => {
       await settled(page)
       const needed = Number(await page.evaluate('document.documentElement.scrollWidth'))
       t.ok(needed <= width, `${path} in ${width} px needs ${needed} px`)
+      t.strictSame(
+        await page.evaluate(CUT_TABLES),
+        [],
+        `the tables of ${path} in ${width} px show every column`,
+      )
       const calls = await page.getByRole('button', { name: 'The call behind this view' }).count()
       const isAsked = (await page.getByText('Waiting for your question').count()) === 0
       t.equal(calls > 0, isAsked, `${path} in ${width} px has the call behind it`)
