@@ -220,19 +220,6 @@ t.test('bad input', { skip: skipWithoutChromium() }, async (t) => {
     t.strictSame(complaints, [])
   })
 
-  await t.test('a part of a page whose files cannot be loaded says so, and can be tried again', async (t) => {
-    const { page, complaints } = await openPage(t, browser, server)
-    const { user } = await made('POST', '/v1/track', { ...HERE, deviceId: 'explained' })
-    await page.route('**/assets/explainPage-*', (route) => route.abort())
-    await signIn(page, `/test/users/${user._id}/explain`)
-    const failed = page.getByRole('alert').filter({ hasText: 'could not be loaded' })
-    await failed.waitFor()
-    await page.unroute('**/assets/explainPage-*')
-    await failed.getByRole('button', { name: 'Try again' }).click()
-    await page.getByRole('heading', { name: 'Why? The last update, explained' }).waitFor()
-    t.strictSame(complaints, [])
-  })
-
   await t.test('a page whose call the server does not have is not in the navigation', async (t) => {
     const { page, complaints } = await openPage(t, browser, server)
     await page.route('**/v1/openapi.json', async (route) => {
