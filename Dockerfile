@@ -44,8 +44,8 @@ COPY docs docs/
 COPY workers workers/
 COPY src src/
 
-# MALLOC_ARENA_MAX: docs/adr/0012-gather-under-load.md.
-ENV RINGFENCE_HOST=0.0.0.0 RINGFENCE_DATA=/data MALLOC_ARENA_MAX=2
+# MALLOC_ARENA_MAX, GLIBC_TUNABLES: docs/adr/0012-gather-under-load.md.
+ENV RINGFENCE_HOST=0.0.0.0 RINGFENCE_DATA=/data MALLOC_ARENA_MAX=2 GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 VOLUME /data
 EXPOSE 8080
 # The user `node` of the image, by number, so that Kubernetes sees that it is not root.

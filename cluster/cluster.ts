@@ -140,6 +140,7 @@ function ringfence(
     env: {
       ...env,
       MALLOC_ARENA_MAX: '2',
+      GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1',
       RINGFENCE_ROLES: role,
       RINGFENCE_HOST: '127.0.0.1',
       RINGFENCE_PORT: String(port),

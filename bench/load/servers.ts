@@ -100,6 +100,7 @@ export async function startRingfence(folder: string, options: RingfenceOptions =
   ]
   const env = {
     MALLOC_ARENA_MAX: '2',
+    GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1',
     RINGFENCE_PORT: String(port),
     RINGFENCE_HOST: '127.0.0.1',
     RINGFENCE_DATA: join(folder, DATA),
