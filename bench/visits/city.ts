@@ -1,7 +1,8 @@
-import type { Atlas, NearestOfChain, PlacesHere } from '../../src/rules/atlas.ts'
+import type { Place } from '../../src/model/place.ts'
+import type { Atlas, NearestOfChain, PlaceNear, PlacesHere } from '../../src/rules/atlas.ts'
 import { NO_ATLAS } from '../../src/rules/atlas.ts'
 import { cellOf, CROWDED_CELLS, PLACE_CELLS } from '../../src/geo/atlas/grid.ts'
-import { placesOfCell, type PlaceCell } from '../../src/geo/atlas/placeCell.ts'
+import { closestOfCell, placesOfCell, type PlaceCell } from '../../src/geo/atlas/placeCell.ts'
 import { makeCrowdedCell, makePlaceCell, type PlaceMapRegion } from '../../src/geo/atlas/placeCellMaker.ts'
 import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
 import type { PlaceFootprint } from '../../src/geo/placeDatabase/placeFootprints.ts'
@@ -54,10 +55,18 @@ class ReadAtlas implements Atlas {
   }
 
   placesAt(latitude: number, longitude: number, reach?: number): PlacesHere {
+    return placesOfCell(this.#cellAt(latitude, longitude), latitude, longitude, reach)
+  }
+
+  closestAt(latitude: number, longitude: number, isWanted?: (place: Place) => boolean): PlaceNear[] {
+    return closestOfCell(this.#cellAt(latitude, longitude), latitude, longitude, isWanted)
+  }
+
+  #cellAt(latitude: number, longitude: number): PlaceCell {
     let cell = this.#cell(this.#cells, cellOf(latitude, longitude, PLACE_CELLS), makePlaceCell)
     if (cell.isCrowded)
       cell = this.#cell(this.#crowded, cellOf(latitude, longitude, CROWDED_CELLS), makeCrowdedCell)
-    return placesOfCell(cell, latitude, longitude, reach)
+    return cell
   }
 
   placesAround(latitude: number, longitude: number): PlacesHere {

@@ -303,11 +303,11 @@ export class Batch {
     const { rateLimited, wantsUser } = submitter
     const view = this.#parts.registry.scope(update.scope)
     const measuring = mail.measured ?? (this.#parts.measurer && 'elsewhere')
-    const { zoneHits } = partition
+    const cheap = partition.zoneHits + partition.passes
     const result = partition.apply(update, view, this.#writer, rateLimited, wantsUser, measuring, mail)
-    // Within a zone, an update takes hardly longer than reading the clock, except if a user with many stays is
-    // requested, or if trips are told about them.
-    const isCheap = partition.zoneHits !== zoneHits && !wantsUser && partition.meetings === 0
+    // Within a zone, or going past places, an update takes hardly longer than reading the clock, except if a user with many stays
+    // is requested, or if trips are told about them.
+    const isCheap = partition.zoneHits + partition.passes !== cheap && !wantsUser && partition.meetings === 0
     if (!isCheap || this.mails.length % UPDATES_A_LOOK === 0) this.#look(mail, partition.meetings)
     const { takenBack } = submitter
     if (takenBack !== undefined && (result instanceof Crowded || result instanceof Unwritten)) {

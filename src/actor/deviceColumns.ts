@@ -1,8 +1,7 @@
-import { evaluatedAccuracy } from '../geometry/confidence.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { Update } from '../model/update.ts'
 import { CandidateCache } from '../rules/candidateCache.ts'
-import { ZONE_KINDS, type SafeZone, type ZoneLimits, type ZonesLeft } from '../rules/safeZone.ts'
+import type { SafeZone } from '../rules/safeZone.ts'
+import { isNegative, KindZones } from './kindZones.ts'
 
 /**
  * The numbers of the user records of one partition: 128 bytes a row, side by side.
@@ -37,15 +36,6 @@ const NEXT_ALLOWED_AT = 13
 const FLAGS = 28
 const SCOPE = 29
 
-/** The numbers of each kind of zone, as those of the device's zone. */
-const KIND_NUMBERS = 4
-const KIND_UNTIL = 1
-const KIND_UNTIL_RECEIVED = 2
-const KIND_ACCURACY = 3
-const KINDS_NUMBERS = ZONE_KINDS * KIND_NUMBERS
-
-const NOTHING_LEFT: ZonesLeft = Array.from({ length: ZONE_KINDS }, () => undefined)
-
 /** The chains that contain a row, each identified by the word that holds the next row. */
 export const OF_DEVICE = 30
 export const OF_USER = 31
@@ -67,10 +57,10 @@ export class DeviceColumns {
    */
   readonly candidateCache = new CandidateCache(FIRST_CAPACITY)
   /**
-   * The zones by kind (see `ZONE` of safeZone.ts). They are separate, because an update within its zone does not read them, and
-   * empty until something besides geofences and beacons is turned on.
+   * The zones by kind. They are separate, because an update within its zone does not read them, and empty until something
+   * besides geofences and beacons is turned on.
    */
-  #kindZones = new Float64Array()
+  readonly kindZones = new KindZones()
 
   /** How many rows fit into the allocated memory. */
   protected get capacity(): number {
@@ -221,12 +211,7 @@ export class DeviceColumns {
 
   endZone(row: number): void {
     this.#cells[(row << CELLS) + ZONE_RADIUS] = 0
-    this.#endKindZones(row)
-  }
-
-  #endKindZones(row: number): void {
-    const at = row * KINDS_NUMBERS
-    if (at < this.#kindZones.length) this.#kindZones.fill(0, at, at + KINDS_NUMBERS)
+    this.kindZones.end(row)
   }
 
   /**
@@ -234,53 +219,13 @@ export class DeviceColumns {
    * @param zones undefined if there are none
    */
   setKindZones(row: number, zones: readonly SafeZone[] | undefined): void {
-    if (zones === undefined) return this.#endKindZones(row)
-    let at = row * KINDS_NUMBERS
-    if (at >= this.#kindZones.length) {
-      const larger = new Float64Array(this.capacity * KINDS_NUMBERS)
-      larger.set(this.#kindZones)
-      this.#kindZones = larger
-    }
-    const cells = this.#kindZones
-    for (const { radiusMeters, until, untilReceived, accuracy, onlyMoving } of zones) {
-      cells[at] = radiusMeters
-      cells[at + KIND_UNTIL] = until
-      cells[at + KIND_UNTIL_RECEIVED] = untilReceived
-      cells[at + KIND_ACCURACY] = onlyMoving ? -accuracy : accuracy
-      at += KIND_NUMBERS
-    }
+    this.kindZones.set(row, zones, this.capacity)
   }
 
-  /** Whether any device has zones by kind. */
-  get hasKindZones(): boolean {
-    return this.#kindZones.length > 0
-  }
-
-  /**
-   * What is left of the zones by kind; undefined if nothing is left of any.
-   * @param moved the distance from the point of the device's zone in metres
-   * @param time the time t of the update
-   */
-  zonesLeft(row: number, moved: number, time: number, update: Update): ZonesLeft | undefined {
-    const cells = this.#kindZones
-    let at = row * KINDS_NUMBERS
-    if (at >= cells.length) return undefined
-    const { receivedAt, stopped, foreground } = update
-    const accuracy = evaluatedAccuracy(update.accuracy)
-    let left: (ZoneLimits | undefined)[] | undefined
-    for (let kind = 0; kind < ZONE_KINDS; kind++, at += KIND_NUMBERS) {
-      const meters = cells[at]! - moved
-      if (meters <= 0) continue
-      const until = cells[at + KIND_UNTIL]!
-      const untilReceived = cells[at + KIND_UNTIL_RECEIVED]!
-      const worst = cells[at + KIND_ACCURACY]!
-      const onlyMoving = isNegative(worst)
-      if (time > until || receivedAt >= untilReceived || accuracy > Math.abs(worst)) continue
-      if (onlyMoving && (stopped || foreground)) continue
-      left ??= NOTHING_LEFT.slice()
-      left[kind] = { meters, until, untilReceived, accuracy: Math.abs(worst), onlyMoving }
-    }
-    return left
+  /** Ends the zone and that of places, because another place may be the first candidate now. What is left of others stays. */
+  endZoneOfPlaces(row: number): void {
+    this.#cells[(row << CELLS) + ZONE_RADIUS] = 0
+    this.kindZones.endPlaces(row)
   }
 
   /** Server time from which the rate limit admits the device's next update. */
@@ -334,8 +279,4 @@ export class DeviceColumns {
     this.#sequences = sequences
     this.candidateCache.resize(capacity)
   }
-}
-
-function isNegative(value: number): boolean {
-  return value < 0 || Object.is(value, -0)
 }

@@ -10,7 +10,7 @@ import type { FrameBytes, FrameWriter } from './commitCodec.ts'
 import { DeviceColumns, OF_DEVICE, OF_USER } from './deviceColumns.ts'
 import { nameHash } from '../runtime/nameHash.ts'
 import { readDeviceRow, writeWhole } from './deviceRows.ts'
-import { profileWithFirst } from './profile.ts'
+import { profileWithFirst, profileWithPlaces } from './profile.ts'
 import { ProfileStore } from './profileStore.ts'
 import { RowIndex } from '../runtime/rowIndex.ts'
 
@@ -68,10 +68,15 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   /** The sender of the last update of a record that is its device's only one. */
   readonly #senders: (Sender | undefined)[] = []
   /**
-   * What rows of the log say about the first candidates of places, at most the last two for each record, until its
-   * profile is needed: reading and writing a profile takes as long as evaluating an update.
+   * What rows of the log say last about the first candidate of places, until the profile of the record is needed: reading and
+   * writing a profile takes as long as evaluating an update.
    */
-  readonly #firsts = new Map<number, readonly PlaceStays['first'][]>()
+  readonly #firsts = new Map<number, PlaceStays['first']>()
+  /**
+   * The places of records whose first candidate is another one than in the profile. A device that drives through a town
+   * changes it every few seconds, and each new profile of thirty fields costs the garbage collector more than finding the place.
+   */
+  readonly #places: (PlaceStays | undefined)[] = []
   /** The stream of that update. */
   readonly #streams: (string | undefined)[] = []
   /** The first rows of the chains. */
@@ -181,16 +186,21 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   }
 
   /**
-   * The profile, which stays unpacked. The number of its newest mark may be old: writing it into the profile takes
-   * about as long as a usual update.
+   * The profile, which stays unpacked. The number of its newest mark may be old, and the first candidate of its places: writing
+   * them into the profile takes about as long as a usual update.
    */
   activeProfile(row: number): Profile {
-    if (this.#firsts.size > 0) this.#settle(row)
+    if (this.#firsts.size > 0 && this.#firsts.has(row)) this.#settle(row)
     if (this.#profiles.isUnpacked(row)) return this.#profiles.get(row)
     const before = this.#profiles.bytesOf(row)
     const profile = this.#profiles.get(row)
     this.#countBytes(row, this.scope(row), before)
     return profile
+  }
+
+  /** The places of a record. */
+  placesOf(row: number): PlaceStays {
+    return this.#places[row] ?? this.activeProfile(row).places
   }
 
   /** `_id` of the user. */
@@ -252,7 +262,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     const isNew = this.#open(row, scope)
     const userBefore = isNew ? undefined : this.#profiles.userId(row)
     const before = this.#profiles.bytesOf(row)
-    this.#firsts.delete(row)
+    this.#forgetFirst(row)
     this.#profiles.set(row, profile)
     this.#countBytes(row, scope, before)
     this.setSequence(row, -1)
@@ -262,16 +272,25 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   /**
    * Changes only the place that is first among the candidates. Neither look-ups nor replies depend on it, so they stay
-   * as they are.
+   * as they are. The profile is changed when it is needed.
+   * @param places those of the record, with that first candidate
    */
-  setFirst(row: number, first: PlaceStays['first']): void {
-    this.#replace(row, profileWithFirst(this.activeProfile(row), first))
+  setFirst(row: number, places: PlaceStays): void {
+    const profile = this.activeProfile(row)
+    if (!this.#profiles.isUnpacked(row)) return this.#replace(row, profileWithPlaces(profile, places))
+    // Gaps would make V8 keep the array as a dictionary.
+    while (this.#places.length <= row) this.#places.push(undefined)
+    this.#places[row] = places
   }
 
-  /** Like {@link setFirst}, but leaves the profile as it is until it is needed: a start reads a million of them. */
+  /** Like {@link setFirst}, but does not even unpack the profile: a start reads a million of them. */
   readFirst(row: number, first: PlaceStays['first']): void {
-    const last = this.#firsts.get(row)?.at(-1)
-    this.#firsts.set(row, this.#firsts.has(row) ? [last, first] : [first])
+    this.#firsts.set(row, first)
+  }
+
+  #forgetFirst(row: number): void {
+    this.#firsts.delete(row)
+    if (row < this.#places.length) this.#places[row] = undefined
   }
 
   /**
@@ -283,7 +302,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     const isKnown = !isNew && this.#profiles.isOfUserIn(row, packed)
     const userBefore = isNew || isKnown ? undefined : this.#profiles.userId(row)
     const before = this.#profiles.bytesOf(row)
-    this.#firsts.delete(row)
+    this.#forgetFirst(row)
     this.#profiles.setPacked(row, packed)
     this.#countBytes(row, scope, before)
     this.setSequence(row, -1)
@@ -299,7 +318,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     const userId = this.#profiles.userId(row)
     if (userId !== undefined) this.#unlink(this.#users, OF_USER, row, nameHash(scope, userId))
     const before = this.#profiles.bytesOf(row)
-    this.#firsts.delete(row)
+    this.#forgetFirst(row)
     this.#profiles.delete(row)
     this.#countBytes(row, scope, before)
     this.replyHead[row] = undefined
@@ -347,14 +366,18 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   }
 
   /**
-   * Writes into the profile what is ahead of it: first candidates that were read, and the newest mark's number. An idle
+   * Writes into the profile what is ahead of it: the first candidate, and the newest mark's number. An idle
    * profile stays packed.
    */
   #settle(row: number): void {
-    const firsts = this.#firsts.size === 0 ? undefined : this.#firsts.get(row)
-    if (firsts !== undefined) {
+    const places = this.#places[row]
+    if (places !== undefined) {
+      this.#places[row] = undefined
+      this.#replace(row, profileWithPlaces(this.#profiles.peek(row), places))
+    } else if (this.#firsts.size > 0 && this.#firsts.has(row)) {
+      const first = this.#firsts.get(row)
       this.#firsts.delete(row)
-      this.#replace(row, firsts.reduce(profileWithFirst, this.#profiles.peek(row)))
+      this.#replace(row, profileWithFirst(this.#profiles.peek(row), first))
     }
     const sequence = this.sequence(row)
     if (!(sequence >= 0) || !this.exists(row)) return

@@ -25,8 +25,18 @@ import { Unready } from '../rules/unready.ts'
 import { EvaluatorSet } from '../rules/evaluatorSet.ts'
 import { createEvaluators, evaluate } from '../rules/evaluators.ts'
 import { identify, timeOf } from './identity.ts'
+import type { PlaceStays } from '../model/place.ts'
+import { needsNoZone, passedPlaces } from './passing.ts'
+import { placesPast } from '../rules/places.ts'
 import { NO_STATE } from '../rules/deviceState.ts'
-import { isInNewestStream, profileAfter, profileChange, saysNothingNew, textLength } from './profile.ts'
+import {
+  isInNewestStream,
+  profileAfter,
+  profileChange,
+  saysNothingNew,
+  stateNow,
+  textLength,
+} from './profile.ts'
 import { packProfile } from './profileCodec.ts'
 import { doneBefore, NOTHING_BEFORE, type Prepared } from './prepared.ts'
 import {
@@ -44,7 +54,14 @@ import {
 import { headUntil, userHead, userHeadSteps, userJson, userParts, userTail } from './userRecord.ts'
 import { Barred } from '../rules/countries.ts'
 import { maySuspect } from '../rules/fraud.ts'
-import { movedMeters, ZONE, zoneCosine, type SafeZone, type ZonesLeft } from '../rules/safeZone.ts'
+import {
+  hasOnlyPassing,
+  movedMeters,
+  ZONE,
+  zoneCosine,
+  type SafeZone,
+  type ZonesLeft,
+} from '../rules/safeZone.ts'
 
 /**
  * The device actors of one partition: applies updates one at a time, in two tiers.
@@ -84,6 +101,8 @@ export class Partition {
   sequence = 0
   /** How many updates the first tier has handled; for metrics. */
   zoneHits = 0
+  /** How many updates did nothing but go past places. */
+  passes = 0
 
   /** The partition's tables, by the number of their actor type. */
   readonly #tables: ReadonlyMap<number, ActorTable>
@@ -239,7 +258,7 @@ export class Partition {
       this.zoneHits++
       this.#move(row, update, view.settings, time, true)
       this.#write(row, update, writer)
-    } else {
+    } else if (row < 0 || !this.#pass(row, update, view, time, repeats, writer)) {
       if (row < 0) at = table.allocate(update.receivedAt)
       const left = row < 0 ? undefined : this.#zonesLeft(row, update, view, time, repeats)
       const made = this.#evaluate(at, update, view, time, writer, left, measuring, prepared)
@@ -389,8 +408,34 @@ export class Partition {
       return false
     if (this.#mayBeSuspect(row, update, view, cosine)) return false
     if (repeats) return true
-    const profile = table.profile(row)
+    const profile = table.activeProfile(row)
     return isInNewestStream(profile, update) && saysNothingNew(profile, update)
+  }
+
+  /**
+   * Applies an update that goes past places.
+   * @param repeats see {@link isWithinZone}
+   * @returns false if it must be evaluated; then nothing was changed
+   */
+  #pass(
+    row: number,
+    update: Update,
+    view: ScopeView,
+    time: number,
+    repeats: boolean,
+    writer: FrameWriter,
+  ): boolean {
+    const { table } = this
+    const places = passedPlaces(table, row, update, view, time, repeats)
+    if (places === undefined || this.#mayBeSuspect(row, update, view, table.zoneCosine(row))) return false
+    const isSame = places === table.placesOf(row)
+    if (!isSame && !fitsFirst(places.first)) return false
+    this.passes++
+    this.#move(row, update, view.settings, time, isSame)
+    table.endZoneOfPlaces(row)
+    if (isSame) this.#write(row, update, writer)
+    else this.#writeFirst(row, update, places, writer)
+    return true
   }
 
   #mayBeSuspect(row: number, update: Update, { settings }: ScopeView, cosine: number): boolean {
@@ -408,11 +453,12 @@ export class Partition {
     repeats: boolean,
   ): ZonesLeft | undefined {
     const { table } = this
-    if (!table.hasKindZones || table.zoneRevision(row) !== view.revision) return undefined
+    if (!table.kindZones.areUsed || table.zoneRevision(row) !== view.revision) return undefined
     const cosine = table.zoneCosine(row)
     const { latitude, longitude, beacons = NO_BEACONS } = update
     const moved = movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude)
-    const left = table.zonesLeft(row, moved, time, update)
+    const mayPass = needsNoZone(table, row, update, moved)
+    const left = table.kindZones.left(row, moved, time, update, mayPass)
     if (left === undefined || this.#mayBeSuspect(row, update, view, cosine)) return undefined
     if (!repeats && !saysNothingNew(table.activeProfile(row), update)) return undefined
     return beacons.length === 0 ? left : left.with(ZONE.geofences, undefined)
@@ -446,15 +492,19 @@ export class Partition {
     const metadata = update.metadata ?? before?.metadata
     const reading = doneBefore(prepared.isRead)
     const mayWait = prepared.hasWaited !== true
+    const state = before === undefined ? NO_STATE : stateNow(before, table.placesOf(row))
+    const passed = hasOnlyPassing(left) ? placesPast(state.places, view.atlas, update, now) : undefined
+    if (hasOnlyPassing(left) && passed === undefined) left = left.with(ZONE.places, undefined)
     const situation = { update, view, now, metadata, rows, row, measuring, reading, mayWait, left }
-    const state = before ?? NO_STATE
     const evaluated = evaluate(this.#evaluatorSet.neededFor(state, view.settings), state, situation)
     this.meetings += this.#evaluatorSet.meetings(left)
     if (evaluated instanceof Unready) return refusalOf(evaluated)
-    const { state: after, zone, zones, transitions } = evaluated
+    const { zone, zones, transitions } = evaluated
+    const places = passed ?? evaluated.state.places
+    const after = places === evaluated.state.places ? evaluated.state : { ...evaluated.state, places }
     this.#transitions = transitions
-    const { first } = after.places
-    let change = before === undefined ? 'more' : profileChange(before, update, after)
+    const { first } = places
+    let change = before === undefined ? 'more' : profileChange(before, state.places, update, after)
     if (change === 'first' && !fitsFirst(first)) change = 'more'
     const profile =
       change === 'more'
@@ -466,15 +516,14 @@ export class Partition {
         : this.events.emit(transitions, profile, update, view, time, prepared)
     if (events === TOO_MANY_EVENTS || events instanceof Unready) return events
     if (change === 'more') table.setProfile(row, update.scope, profile)
-    else if (change === 'first') table.setFirst(row, first)
     this.#move(row, update, view.settings, time, change === 'nothing')
     this.#setZone(row, update, zone, view)
     table.setKindZones(row, zones)
     this.#evaluatorSet.remember(table, row, after, left)
     if (change === 'nothing') this.#write(row, update, writer)
+    else if (change === 'first') this.#writeFirst(row, update, places, writer)
     else {
-      if (change === 'more') writeWhole(writer, table, row, packProfile(profile))
-      else writeFirst(writer, table, row, first, update.sequence)
+      writeWhole(writer, table, row, packProfile(profile))
       if (update.sequence !== undefined) table.setSequence(row, update.sequence)
     }
     return events
@@ -483,6 +532,14 @@ export class Partition {
   /** The `_id` of the user of a new record. */
   #newId(row: number, { receivedAt }: Update): string {
     return userRecordId(this.salt, receivedAt, this.number, row)
+  }
+
+  /** Stores the places, which differ only in the first candidate, and writes the row that says so. */
+  #writeFirst(row: number, update: Update, places: PlaceStays, writer: FrameWriter): void {
+    const { table } = this
+    table.setFirst(row, places)
+    writeFirst(writer, table, row, places.first, update.sequence)
+    if (update.sequence !== undefined) table.setSequence(row, update.sequence)
   }
 
   /** Writes a row that only says that the device has moved. */

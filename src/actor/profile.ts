@@ -28,6 +28,16 @@ export function stateBefore(profile: Profile, settled: boolean): DeviceState {
   }
 }
 
+/**
+ * The state of the evaluators in a profile.
+ * @param places those of the record, which may be ahead of the profile
+ */
+export function stateNow(profile: Profile, places: PlaceStays): DeviceState {
+  if (places === profile.places) return profile
+  const { visits, approaches, crossed, beacons, regions, fraud, segments } = profile
+  return { visits, approaches, crossed, beacons, regions, fraud, places, segments }
+}
+
 /** Whether the profile stays unchanged: a field that the update lacks keeps its value. */
 export function saysNothingNew(p: Profile, u: Update): boolean {
   return (
@@ -60,8 +70,16 @@ export type ProfileChange =
   | 'first'
   | 'more'
 
-export function profileChange(before: Profile, update: Update, state: DeviceState): ProfileChange {
-  const { places } = before
+/**
+ * How an update changes a profile.
+ * @param places those before it, which may be ahead of the profile
+ */
+export function profileChange(
+  before: Profile,
+  places: PlaceStays,
+  update: Update,
+  state: DeviceState,
+): ProfileChange {
   if (!isInNewestStream(before, update) || !isSameButPlaces(before, state) || !saysNothingNew(before, update))
     return 'more'
   if (places === state.places) return 'nothing'
@@ -76,16 +94,26 @@ function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a === b || a.length + b.length === 0
 }
 
-/** The profile after an update that changes only the place that is first among the candidates. */
+/** The profile after updates that change only the place that is first among the candidates. */
 export function profileWithFirst(before: Profile, first: PlaceStays['first']): Profile {
-  const { visits, approaches, regions, places } = before
+  return profileWithPlaces(before, placesWith({ ...before.places, first }))
+}
+
+/**
+ * The profile after updates that change only the place that is first among the candidates.
+ *
+ * Which one it was before the last of them need not be kept: another one, or none, so the present one is the first since then.
+ * @param places those after them
+ */
+export function profileWithPlaces(before: Profile, places: PlaceStays): Profile {
+  const { visits, approaches, regions } = before
   return {
     ...before,
     visitsBefore: visits,
     approachesBefore: approaches,
     crossed: NO_STATE.crossed,
     regionsBefore: regions,
-    places: placesWith({ ...places, first }),
+    places,
     placesBefore: places,
   }
 }

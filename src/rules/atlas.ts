@@ -24,6 +24,16 @@ export interface Atlas {
    */
   placesAt(latitude: number, longitude: number, reach?: number): PlacesHere | Unknown | Unfetched
   /**
+   * The places whose edges are closest to a point: one, or all that contain it; none if none is within {@link CLOSE_METERS}. It
+   * takes much less time than {@link placesAt}.
+   * @param isWanted the places that count; all by default
+   */
+  closestAt(
+    latitude: number,
+    longitude: number,
+    isWanted?: (place: Place) => boolean,
+  ): readonly PlaceNear[] | Unknown | Unfetched
+  /**
    * The places around a point, with all further ones that are in memory. It is for clients that do not ask again soon.
    */
   placesAround(latitude: number, longitude: number): PlacesHere | Unknown | Unfetched
@@ -68,6 +78,9 @@ export interface PlaceNear {
 
 /** A place that is farther from a point, by its edge, need not be among the {@link PlacesHere}. */
 export const AROUND_METERS = 125
+
+/** How far away the places are that {@link Atlas.closestAt} looks at, by their edges, in metres. */
+export const CLOSE_METERS = 50
 
 /** The places around a point. */
 export interface PlacesHere {
@@ -139,6 +152,7 @@ export const NO_ATLAS: Atlas = {
   revision: 0,
   regionsAt: () => NEVER,
   placesAt: () => NEVER,
+  closestAt: () => NEVER,
   placesAround: () => NEVER,
   chainsAt: () => NEVER,
   ipAt: () => NEVER,

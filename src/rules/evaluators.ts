@@ -17,7 +17,7 @@ import {
   type SafeZone,
   type ZoneLimits,
 } from './safeZone.ts'
-import { stepSegments } from './segments.ts'
+import { mayRegroup, stepSegments } from './segments.ts'
 import { Unready } from './unready.ts'
 
 /**
@@ -84,9 +84,10 @@ export function evaluate(
   }
   // Segments depend on what all evaluators made of the update.
   const isKept = left?.[ZONE.regions] !== undefined
-  const mayRegroup = !isKept || draft.happened !== undefined || isElsewhere(before, draft.state)
   const { segments } = now.settings
-  if (isKept && mayRegroup && segments.length > 0) {
+  const happened = draft.happened?.flatMap(({ transitions }) => transitions) ?? NO_TRANSITIONS
+  const regroups = !isKept || mayRegroup(segments, before, draft.state, happened)
+  if (isKept && regroups) {
     // The time until which the user stays in its segments belongs to that zone, and is another one now.
     limits[ZONE.regions] = NO_LIMITS
     for (const evaluator of evaluators) {
@@ -96,7 +97,7 @@ export function evaluate(
     }
   }
   const transitions = draft.happened === undefined ? NO_TRANSITIONS : inOrder(draft.happened)
-  const grouped = mayRegroup ? stepSegments(before.segments, draft.state, transitions, situation) : undefined
+  const grouped = regroups ? stepSegments(before.segments, draft.state, transitions, situation) : undefined
   if (grouped !== undefined) {
     if (grouped.segments !== before.segments)
       draft.state = withChange(draft.state, { segments: grouped.segments })
@@ -144,11 +145,6 @@ function run(
 function withChange(state: DeviceState, change: Partial<DeviceState>): DeviceState {
   const { visits, approaches, crossed, beacons, regions, fraud, places, segments } = state
   return { visits, approaches, crossed, beacons, regions, fraud, places, segments, ...change }
-}
-
-/** Whether an update changed something that segments ask for without an event. */
-function isElsewhere(before: DeviceState, { visits, regions, places }: DeviceState): boolean {
-  return visits !== before.visits || regions !== before.regions || places.stay !== before.places.stay
 }
 
 function inOrder(happened: Ranked[]): readonly Transition[] {

@@ -23,7 +23,7 @@ const FAIR_ACCURACY_METERS = 65
  * @param most how many of them are needed, at least 1
  */
 export function candidatesAmong(
-  { near }: PlacesHere,
+  { near }: Pick<PlacesHere, 'near'>,
   filters: PlaceFilters,
   accuracy: number,
   most: number,

@@ -126,7 +126,8 @@ function entered(
   return { places, transitions: [...exits, entry] }
 }
 
-function withFirst(before: PlaceStays, first: PlaceStays['first']): PlaceStays {
+/** The places with another first candidate; the same object if it is the same one. */
+export function withFirst(before: PlaceStays, first: PlaceStays['first']): PlaceStays {
   return first === before.first ? before : placesWith({ ...before, first })
 }
 

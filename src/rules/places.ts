@@ -1,9 +1,17 @@
 import { pointDistance } from '../geometry/distance.ts'
 import type { PlaceTransition } from '../model/event.ts'
-import { passesFilters, shownPlace, type PlaceStay, type PlaceStays } from '../model/place.ts'
+import { passesFilters, shownPlace, type Place, type PlaceStay, type PlaceStays } from '../model/place.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
-import { Unfetched, Unknown, type Atlas, type NearestOfChain, type PlacesHere } from './atlas.ts'
+import {
+  CLOSE_METERS,
+  Unfetched,
+  Unknown,
+  type Atlas,
+  type NearestOfChain,
+  type PlaceNear,
+  type PlacesHere,
+} from './atlas.ts'
 import type { Circumstances } from './circumstances.ts'
 import type { DeviceState } from './deviceState.ts'
 import type { Context, Evaluator, Explanation, Situation, Spot, Step } from './evaluator.ts'
@@ -21,13 +29,11 @@ import {
   MOST_NEEDED,
   placesWith,
   stepPlaces,
+  withFirst,
   type PlaceFacts,
   type StayPosition,
 } from './placeStep.ts'
 import { NOWHERE_SAFE, NO_LIMITS, smallest, ZONE, type ZoneLimits } from './safeZone.ts'
-
-/** How far away the places are that {@link closeFacts} looks at, in metres. */
-const CLOSE_METERS = 50
 
 interface Facts {
   /** Undefined if places are off. */
@@ -96,8 +102,11 @@ export class PlaceEvaluator implements Evaluator<Facts> {
     if (place instanceof Unknown) limits = { ...NO_LIMITS, untilReceived: place.until }
     else if (place !== undefined) limits = placeLimits(places, place, now)
     if (chains instanceof Unknown) return smallest(limits, { ...NO_LIMITS, untilReceived: chains.until })
-    if (chains === undefined) return limits
-    return smallest(limits, nearbyLimits(places.nearby, chains, now.settings))
+    const ofChains = chains === undefined ? NO_LIMITS : nearbyLimits(places.nearby, chains, now.settings)
+    const within = smallest(limits, ofChains)
+    if (place === undefined || place instanceof Unknown) return within
+    const passingMeters = Math.min(ofChains.meters, staysFor(places, place, now.settings))
+    return { ...within, passingMeters }
   }
 
   explain({ places }: DeviceState, { update, view, now }: Situation): Partial<Explanation> | Unfetched {
@@ -144,6 +153,50 @@ function closeFacts(
   // An entry tells the next candidates.
   const { first, isStop } = decideFirst(places, candidates, now)
   return first !== undefined && isStop ? undefined : { here, candidates, stayAt }
+}
+
+/**
+ * The places after an update within the device's passing zone (`passingMeters` of safeZone.ts). It leaves no place, so all that it
+ * may change is which candidate is the first. In a town, that is most updates of a device that drives.
+ * @returns the same object if the first candidate is the same; undefined if the update must be evaluated
+ */
+export function placesPast(
+  places: PlaceStays,
+  atlas: Atlas,
+  { latitude, longitude }: Pick<Update, 'latitude' | 'longitude'>,
+  now: Circumstances,
+): PlaceStays | undefined {
+  if (places.stay === undefined && (now.stopped || now.foreground)) return undefined
+  const candidates = firstCandidates(atlas, latitude, longitude, now)
+  if (candidates === undefined) return undefined
+  const { first, isStop } = decideFirst(places, candidates, now)
+  // Within the passing zone of a stay, the user stays in its place, even if another one is the first candidate of a stop.
+  const mayEnter = first !== undefined && isStop && places.stay === undefined
+  return mayEnter ? undefined : withFirst(places, first)
+}
+
+/** The first candidate at a point, and perhaps others; undefined if they are not known at the moment. */
+function firstCandidates(
+  atlas: Atlas,
+  latitude: number,
+  longitude: number,
+  { accuracy, settings: { placeFilters: filters } }: Circumstances,
+): readonly PlaceNear[] | undefined {
+  if (accuracy > CANDIDATE_ACCURACY_METERS) return []
+  const isWanted =
+    filters.chain.length + filters.category.length === 0
+      ? undefined
+      : (place: Place) => passesFilters(place, filters)
+  const closest = atlas.closestAt(latitude, longitude, isWanted)
+  if (closest instanceof Unknown || closest instanceof Unfetched) return undefined
+  if (closest.length === 1) return closest
+  const near = closest.length > 0 ? closest : placesWithin(CANDIDATE_METERS)
+  return near && candidatesAmong({ near }, filters, accuracy, 1)
+
+  function placesWithin(meters: number): readonly PlaceNear[] | undefined {
+    const here = atlas.placesAt(latitude, longitude, meters)
+    return here instanceof Unknown || here instanceof Unfetched ? undefined : here.near
+  }
 }
 
 /** @param most how many candidates are needed */
@@ -224,6 +277,22 @@ function placeLimits(
   // An entry that is about to happen does so at the first update at or after that time.
   const until = first.since + settings.placeMinimumStaySeconds * 1000 - 1
   return { ...limits, until, onlyMoving: true }
+}
+
+/**
+ * How far the user may move before the stay may end. 0 or less if that is not known.
+ * @param places those after the update
+ */
+function staysFor(
+  { stay }: PlaceStays,
+  { here, candidates, stayAt }: PlaceFacts,
+  { placeFilters }: Settings,
+): number {
+  if (stay === undefined) return Infinity
+  if (!passesFilters(stay.place, placeFilters)) return 0
+  const [likeliest] = candidates
+  const at = likeliest?.place.id === stay.place.id ? likeliest.meters : metersTo(stay, here, stayAt)
+  return at === undefined ? 0 : CANDIDATE_METERS - at
 }
 
 /** The distance to a place in metres; undefined if it is not known. */

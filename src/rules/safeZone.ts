@@ -27,6 +27,11 @@ export interface SafeZone {
   readonly accuracy: number
   /** Whether the zone is valid only for a device that neither stopped nor is in the foreground. */
   readonly onlyMoving: boolean
+  /**
+   * The radius of a larger zone around the same point in metres, more than 0; absent if there is none. Within it, the user leaves no
+   * place, and enters none except by the stop rule; but another place may become the first candidate (placesPast of places.ts).
+   */
+  readonly passingMeters?: number
 }
 
 /** How far and how long nothing can change for one evaluator. */
@@ -44,6 +49,8 @@ export interface ZoneLimits {
   readonly accuracy?: number
   /** Whether something may happen as soon as the device stops or is in the foreground. */
   readonly onlyMoving?: boolean
+  /** Like {@link SafeZone.passingMeters}, but may be 0 or less. */
+  readonly passingMeters?: number
 }
 
 /**
@@ -60,6 +67,11 @@ export const ZONE_KINDS = Object.keys(ZONE).length
 
 /** What is left of each zone at an update, by {@link ZONE}; undefined if nothing is left of it. */
 export type ZonesLeft = readonly (ZoneLimits | undefined)[]
+
+/** Whether only the passing zone is left of those of places. */
+export function hasOnlyPassing(left: ZonesLeft | undefined): left is ZonesLeft {
+  return left?.[ZONE.places]?.meters === 0
+}
 
 /** The limits if nothing can change, wherever the device goes. */
 export const NO_LIMITS: ZoneLimits = { meters: Infinity, until: Infinity, untilReceived: Infinity }
@@ -174,13 +186,20 @@ export function smallest(a: ZoneLimits, b: ZoneLimits): ZoneLimits {
  * @param time the time t of its update
  */
 export function zoneWithin(
-  { meters, until, untilReceived, accuracy = Infinity, onlyMoving = false }: ZoneLimits,
+  { meters, until, untilReceived, accuracy = Infinity, onlyMoving = false, passingMeters = 0 }: ZoneLimits,
   latitude: number,
   time: number,
 ): SafeZone {
-  const radiusMeters = Math.min(meters, MAX_RADIUS_METERS) * MARGIN_SHARE - MARGIN_METERS
-  if (!(radiusMeters > 0) || until < time || Math.abs(latitude) > MAX_ZONE_LATITUDE) return NO_SAFE_ZONE
-  return { radiusMeters, until, untilReceived, accuracy, onlyMoving }
+  if (Math.abs(latitude) > MAX_ZONE_LATITUDE) return NO_SAFE_ZONE
+  const radiusMeters = radiusWithin(meters)
+  const isNone = !(radiusMeters > 0) || until < time
+  const zone = isNone ? NO_SAFE_ZONE : { radiusMeters, until, untilReceived, accuracy, onlyMoving }
+  const passing = radiusWithin(passingMeters)
+  return passing > 0 ? { ...zone, passingMeters: passing } : zone
+}
+
+function radiusWithin(meters: number): number {
+  return Math.min(meters, MAX_RADIUS_METERS) * MARGIN_SHARE - MARGIN_METERS
 }
 
 /** Whether only an edit, another user or another address could make it eligible. Each of those ends the zone anyway. */

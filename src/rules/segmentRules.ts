@@ -36,6 +36,16 @@ interface Verdict {
   readonly until: number
 }
 
+/** Whether a rule has a condition of that kind. */
+export function asksFor(rule: SegmentRule, kind: ConditionKind): boolean {
+  if ('all' in rule) return rule.all.some((one) => asksFor(one, kind))
+  if ('any' in rule) return rule.any.some((one) => asksFor(one, kind))
+  if ('not' in rule) return asksFor(rule.not, kind)
+  return kind in rule
+}
+
+type ConditionKind = 'metadata' | 'country' | 'state' | 'geofence' | 'chain' | 'category' | 'event'
+
 /** The conditions of a segment that count events, in the order in which they are written. */
 export function countersOf({ number, rule }: UserSegment): Counter[] {
   return eventsIn(rule).map((event, condition) => ({ segment: number, condition, event }))

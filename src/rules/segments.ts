@@ -9,7 +9,7 @@ import {
 } from '../model/segment.ts'
 import type { DeviceState } from './deviceState.ts'
 import type { Situation } from './evaluator.ts'
-import { countersOf, judgeSegment, type Counter, type SegmentUser } from './segmentRules.ts'
+import { asksFor, countersOf, judgeSegment, type Counter, type SegmentUser } from './segmentRules.ts'
 
 /**
  * Which segments a user belongs to after an update (docs/spec.md, "Segments").
@@ -28,6 +28,9 @@ interface Program {
   /** The counters by the type of their events. */
   readonly counters: ReadonlyMap<string, readonly Counter[]>
   readonly numbers: ReadonlySet<number>
+  /** Whether any rule asks in which geofences the user is, and whether any asks in which place. */
+  readonly askForGeofences: boolean
+  readonly askForPlaces: boolean
 }
 
 /** The programs by the setting, which an edit replaces. */
@@ -37,10 +40,37 @@ function programOf(segments: readonly UserSegment[]): Program {
   let program = programs.get(segments)
   if (program === undefined) {
     const counters = Map.groupBy(segments.flatMap(countersOf), ({ event }) => event.type)
-    program = { counters, numbers: new Set(segments.map(({ number }) => number)) }
+    const asks = (...kinds: Parameters<typeof asksFor>[1][]) =>
+      segments.some(({ rule }) => kinds.some((kind) => asksFor(rule, kind)))
+    program = {
+      counters,
+      numbers: new Set(segments.map(({ number }) => number)),
+      askForGeofences: asks('geofence'),
+      askForPlaces: asks('chain', 'category'),
+    }
     programs.set(segments, program)
   }
   return program
+}
+
+/**
+ * Whether an update may change the segments of a user whose regions and metadata stay the same, at a time for which the last
+ * step still counts.
+ * @param happened the transitions of the update
+ */
+export function mayRegroup(
+  segments: readonly UserSegment[],
+  before: Omit<DeviceState, 'segments'>,
+  after: Omit<DeviceState, 'segments'>,
+  happened: readonly Transition[],
+): boolean {
+  if (segments.length === 0) return false
+  const { counters, askForGeofences, askForPlaces } = programOf(segments)
+  return (
+    (askForGeofences && after.visits !== before.visits) ||
+    (askForPlaces && after.places.stay !== before.places.stay) ||
+    happened.some(({ type }) => counters.has(type))
+  )
 }
 
 export interface SegmentStep {

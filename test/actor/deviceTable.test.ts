@@ -11,11 +11,11 @@ import {
   readText,
   userIdField,
 } from '../../src/actor/packedFields.ts'
-import { packProfile } from '../../src/actor/profileCodec.ts'
+import { packProfile, unpackProfile } from '../../src/actor/profileCodec.ts'
 import { ProfileStore } from '../../src/actor/profileStore.ts'
 import type { Profile } from '../../src/model/device.ts'
 import { NO_FRAUD } from '../../src/model/fraud.ts'
-import { NO_PLACES } from '../../src/model/place.ts'
+import { NO_PLACES, type Place } from '../../src/model/place.ts'
 import { NO_REGIONS } from '../../src/model/region.ts'
 import { NO_SEGMENTS } from '../../src/model/segment.ts'
 import fc from '../kit/fastCheck.ts'
@@ -38,6 +38,10 @@ const NAMES = [
   'é'.repeat(70_000),
 ]
 const name = fc.constantFrom(...NAMES)
+
+function aPlace(id: string): Place {
+  return { id, name: id, categories: ['cafe'], position: [0, 0], chain: undefined, extentMeters: 30 }
+}
 
 function aProfile(change: Partial<Profile>): Profile {
   const visits = [{ geofenceId: '0'.repeat(24), enteredAt: 5, dwelled: false }]
@@ -210,6 +214,52 @@ function held(): number {
   collect()
   return process.memoryUsage().arrayBuffers
 }
+
+t.test('the first candidate is ahead of the profile until somebody needs the profile', async (t) => {
+  const table = new DeviceTable()
+  const stay = { place: aPlace('p'), enteredAt: 3 }
+  const before = { ...NO_PLACES, stay }
+  const after = { ...before, first: { id: 'q', since: 7 } }
+  const put = (row: number) => table.setProfile(row, 1, aProfile({ deviceId: `d${row}`, places: before }))
+  const opens = [
+    (row: number) => table.profile(row).places,
+    (row: number) => table.peek(row).places,
+    (row: number) => unpackProfile(table.packedProfile(row)).places,
+    (row: number) => {
+      table.move(row, 0, 0, 5, 0, 1, 0)
+      table.packIdle(2)
+      return table.peek(row).places
+    },
+  ]
+  opens.forEach((open, row) => {
+    put(row)
+    t.equal(table.placesOf(row), before)
+    const head = { json: '{}', revision: 1, until: Infinity }
+    table.replyHead[row] = head
+    table.setFirst(row, after)
+    t.equal(table.placesOf(row), after)
+    t.equal(table.activeProfile(row).places, before, 'not in the profile yet')
+    t.equal(table.replyHead[row], head, 'the answer stays')
+    t.match(open(row), { stay: { enteredAt: 3 }, first: { id: 'q', since: 7 } })
+    t.match(table.placesOf(row), { first: { id: 'q', since: 7 } })
+  })
+  table.setFirst(0, { ...after, first: undefined })
+  put(0)
+  t.equal(table.placesOf(0), before, 'another profile has its own')
+  table.setFirst(0, after)
+  table.remove(0, 5)
+  put(0)
+  t.equal(table.placesOf(0), before, 'and so has the next record of the row')
+})
+
+t.test('while there is no room for objects, the first candidate is written at once', async (t) => {
+  const table = new DeviceTable()
+  table.limitUnpacked(0)
+  table.setProfile(0, 1, aProfile({}))
+  table.setFirst(0, { ...NO_PLACES, first: { id: 'q', since: 7 } })
+  t.strictSame(table.placesOf(0).first, { id: 'q', since: 7 })
+  t.strictSame(table.peek(0).placesBefore, table.peek(0).places)
+})
 
 t.test('at least half of each chunk of packed profiles is in use', async (t) => {
   const store = new ProfileStore()

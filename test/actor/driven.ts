@@ -6,6 +6,8 @@ import { snapshotOf } from '../../src/actor/recovery.ts'
 import type { StoredEvent } from '../../src/events/port.ts'
 import { deviceHash } from '../../src/model/deviceHash.ts'
 import type { Sender, Update } from '../../src/model/update.ts'
+import { Unfetched } from '../../src/rules/atlas.ts'
+import { explainUser } from '../../src/users/explain.ts'
 import { SALT, type Engine } from './kit.ts'
 
 /** One sender object per content, as streams keep them. */
@@ -56,6 +58,19 @@ export class Driven {
       if (table.exists(row)) users.push(this.partition.userOf(row, view, this.engine.clock.now()))
     }
     return users
+  }
+
+  /** Why the last update of each user changed its place, or did not. */
+  explanations(): string[] {
+    const { table } = this.partition
+    const reasons = []
+    for (let row = 0; row < table.length; row++) {
+      if (!table.exists(row)) continue
+      const explanation = explainUser(this.partition, row, this.engine.world.scope(table.scope(row)))
+      if (explanation instanceof Unfetched) throw new Error('the atlas must fetch something first')
+      reasons.push(JSON.stringify(explanation.place ?? explanation.placesNote ?? 'off'))
+    }
+    return reasons
   }
 
   snapshot(): Buffer {

@@ -8,10 +8,12 @@ import {
   type RegionKind,
 } from '../../src/model/region.ts'
 import {
+  CLOSE_METERS,
   Unfetched,
   type Atlas,
   type IpHere,
   type NearestOfChain,
+  type PlaceNear,
   type PlacesHere,
   type RegionsHere,
 } from '../../src/rules/atlas.ts'
@@ -84,6 +86,18 @@ export class RandomAtlas implements Atlas {
 
   placesAt(latitude: number, longitude: number, reach?: number): PlacesHere | Unfetched {
     return this.missing(latitude, longitude) ?? this.places.at(latitude, longitude, reach)
+  }
+
+  closestAt(
+    latitude: number,
+    longitude: number,
+    isWanted: (place: Place) => boolean = () => true,
+  ): PlaceNear[] | Unfetched {
+    const here = this.placesAt(latitude, longitude, CLOSE_METERS)
+    if (here instanceof Unfetched) return here
+    const near = here.near.filter(({ place }) => isWanted(place))
+    const least = Math.min(...near.map(({ meters }) => Math.max(0, meters)))
+    return near.filter(({ meters }) => Math.max(0, meters) === least)
   }
 
   placesAround(latitude: number, longitude: number): PlacesHere | Unfetched {

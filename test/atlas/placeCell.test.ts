@@ -1,9 +1,16 @@
 /** The places around a point by its cell, compared with a look at all places of the sample city. */
+import assert from 'node:assert/strict'
 import t from 'tap'
 import Database from 'better-sqlite3'
 import { cellOf, CROWDED_CELLS, PLACE_CELLS } from '../../src/geo/atlas/grid.ts'
 import { CellAtlas } from '../../src/geo/atlas/cellAtlas.ts'
-import { allOfCell, nearestOfChains, placesOfCell, type PlaceCell } from '../../src/geo/atlas/placeCell.ts'
+import {
+  allOfCell,
+  closestOfCell,
+  nearestOfChains,
+  placesOfCell,
+  type PlaceCell,
+} from '../../src/geo/atlas/placeCell.ts'
 import {
   CrowdedCell,
   makeChainCell,
@@ -14,9 +21,10 @@ import {
 import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
 import { signedMeters } from '../../src/geo/records/placeExtent.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
-import { fetched, Unknown } from '../../src/rules/atlas.ts'
+import { CLOSE_METERS, fetched, Unknown, type PlaceNear } from '../../src/rules/atlas.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import type { Position } from '../../src/model/geofence.ts'
+import type { Place } from '../../src/model/place.ts'
 import { Random } from '../actor/world.ts'
 import { samplePlaces } from '../kit/sampleRegion.ts'
 
@@ -73,6 +81,28 @@ t.test('the places around a point are those of a look at all of them', async (t)
     }
   }
   t.ok(found > 1000, `${found} places around points`)
+})
+
+t.test('the closest places are the nearest by their edges of all around, exactly', async (t) => {
+  const cells = new Map<number, PlaceCell>()
+  const found = { none: 0, one: 0, more: 0, areas: 0 }
+  const isCafe = ({ categories }: Place) => categories.includes('cafe')
+  for (let i = 0; i < 3000; i++) {
+    const [x, y] = drawn()
+    const number = cellOf(y, x, PLACE_CELLS)
+    const cell = cells.get(number) ?? makePlaceCell(number, [region])
+    cells.set(number, cell)
+    const wanted = random.chance(0.3) ? isCafe : undefined
+    const near = placesOfCell(cell, y, x).near.filter(({ place }) => wanted?.(place) ?? true)
+    const least = Math.min(CLOSE_METERS, ...near.map(({ meters }) => Math.max(0, meters)))
+    const expected = near.filter(({ meters }) => Math.max(0, meters) === least)
+    const closest = closestOfCell(cell, y, x, wanted)
+    const byId = (one: PlaceNear, other: PlaceNear) => (one.place.id < other.place.id ? -1 : 1)
+    assert.deepEqual(closest.toSorted(byId), expected.toSorted(byId))
+    found[closest.length === 0 ? 'none' : closest.length === 1 ? 'one' : 'more']++
+    if (closest.some(({ isRound }) => isRound === false)) found.areas++
+  }
+  for (const [what, count] of Object.entries(found)) t.ok(count > 50, `${what}: ${count}`)
 })
 
 t.test('the nearest place of a chain is that of a look at all of them', async (t) => {

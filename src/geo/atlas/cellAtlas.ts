@@ -7,6 +7,7 @@ import {
   type Atlas,
   type IpHere,
   type NearestOfChain,
+  type PlaceNear,
   type PlacesHere,
   type RegionsHere,
 } from '../../rules/atlas.ts'
@@ -15,7 +16,14 @@ import type { Logger } from '../../runtime/logger.ts'
 import { CellCache } from './cellCache.ts'
 import { cellOf, CROWDED_CELLS, PLACE_CELLS } from './grid.ts'
 import type { FoundById } from './foundById.ts'
-import { allOfCell, nearestOfChains, placesOfCell, type ChainCell, type PlaceCell } from './placeCell.ts'
+import {
+  allOfCell,
+  closestOfCell,
+  nearestOfChains,
+  placesOfCell,
+  type ChainCell,
+  type PlaceCell,
+} from './placeCell.ts'
 import { regionsIn, type RegionCell } from './regionCell.ts'
 import { regionOf } from './regionNames.ts'
 
@@ -150,6 +158,16 @@ export class CellAtlas implements Atlas {
     return placesOfCell(cell, latitude, longitude, reach)
   }
 
+  closestAt(
+    latitude: number,
+    longitude: number,
+    isWanted?: (place: Place) => boolean,
+  ): readonly PlaceNear[] | Unknown | Unfetched {
+    const cell = this.#placeCellAt(latitude, longitude)
+    if (cell instanceof Unknown || cell instanceof Unfetched) return cell
+    return closestOfCell(cell, latitude, longitude, isWanted)
+  }
+
   placesAround(latitude: number, longitude: number): PlacesHere | Unknown | Unfetched {
     const cell = this.#placeCellAt(latitude, longitude)
     if (cell instanceof Unknown || cell instanceof Unfetched) return cell
@@ -234,9 +252,10 @@ function bytesOfRegions({ countries, unitedStates }: RegionCell): number {
   return bytes + addresses.x.byteLength * 2 + addresses.coded.byteLength + addresses.starts.byteLength
 }
 
-function bytesOfPlaces({ places, points, starts, members, memberMeters, rest }: PlaceCell): number {
+function bytesOfPlaces({ places, points, starts, members, memberMeters, rest, ...cell }: PlaceCell): number {
   let bytes = CELL_BYTES + points.byteLength + starts.byteLength + rest.byteLength
   bytes += members.byteLength + memberMeters.byteLength
+  bytes += cell.close.byteLength + cell.closeStarts.byteLength
   for (const { rings } of places)
     bytes += BYTES_A_PLACE + rings.reduce((sum, ring) => sum + BYTES_A_RING + ring.byteLength, 0)
   return bytes

@@ -1,7 +1,13 @@
 import { surfaceDistance } from '../../geometry/distance.ts'
 import { Probe } from '../../geometry/probe.ts'
 import type { Place } from '../../model/place.ts'
-import { AROUND_METERS, type NearestOfChain, type PlaceNear, type PlacesHere } from '../../rules/atlas.ts'
+import {
+  AROUND_METERS,
+  CLOSE_METERS,
+  type NearestOfChain,
+  type PlaceNear,
+  type PlacesHere,
+} from '../../rules/atlas.ts'
 import type { CellBounds } from './grid.ts'
 
 /**
@@ -31,7 +37,21 @@ export interface PlaceCell {
   readonly memberMeters: Float32Array
   /** For each square, the least distance from any point of it to all other places, in metres. */
   readonly rest: Float32Array
+  /** For each square, the index of its first row in {@link close}. There is one more value at the end. */
+  readonly closeStarts: Uint32Array
+  /**
+   * For each square, the first of its members again, up to {@link CLOSE_METERS}, with all that finding the closest place needs. In a
+   * city, each update comes into another square, and waits for the memory more than it computes; so these numbers are side by side.
+   */
+  readonly close: Float64Array
 }
+
+/** How many numbers a row of {@link PlaceCell.close} has: the point of the place as {@link pointsOf} makes it, and these. */
+const CLOSE_ROW = 6
+const REACH = 3
+/** The radius; less than 0 for a place whose area is known. */
+const RADIUS = 4
+const LEAST = 5
 
 export interface CellPlace {
   readonly place: Place
@@ -78,6 +98,82 @@ export function placesOfCell(
     else near.push(nearOf(place, pointMeters, latitude, longitude))
   }
   return { isCovered, near, restMeters }
+}
+
+/**
+ * The places whose edges are closest to a point: one, or all that contain it; none if none is within {@link CLOSE_METERS}.
+ * @param latitude of a point in the cell, in degrees
+ * @param isWanted the places that count; all by default
+ */
+export function closestOfCell(
+  cell: PlaceCell,
+  latitude: number,
+  longitude: number,
+  isWanted?: (place: Place) => boolean,
+): PlaceNear[] {
+  const { bounds, places, starts, members, close, closeStarts } = cell
+  const square = squareAt(bounds, latitude, longitude)
+  const first = closeStarts[square]!
+  const end = closeStarts[square + 1]!
+  let best = CLOSE_METERS
+  let count = 0
+  probe.set(latitude, longitude)
+  const { x, y, z } = probe
+  for (let row = first; row < end; row++) {
+    const at = row * CLOSE_ROW
+    if (close[at + LEAST]! > best) break
+    const pointMeters = surfaceDistance(x, y, z, close[at]!, close[at + 1]!, close[at + 2]!)
+    if (pointMeters - close[at + REACH]! > best) continue
+    const place = members[starts[square]! + row - first]!
+    if (isWanted !== undefined && !isWanted(places[place]!.place)) continue
+    const radius = close[at + RADIUS]!
+    const meters = radius < 0 ? signedMeters(places[place]!.rings, longitude, latitude) : pointMeters - radius
+    const outside = Math.max(0, meters)
+    if (outside > best) continue
+    if (outside < best) count = 0
+    best = outside
+    closestPlaces[count] = place
+    closestMeters[count] = meters
+    closestPointMeters[count++] = pointMeters
+  }
+  const closest: PlaceNear[] = []
+  for (let i = 0; i < count; i++) {
+    const { place, area, rings } = places[closestPlaces[i]!]!
+    const [meters, pointMeters] = [closestMeters[i]!, closestPointMeters[i]!]
+    closest.push({ place, area, pointMeters, meters, isRound: rings.length === 0 })
+  }
+  return closest
+}
+
+const closestPlaces: number[] = []
+const closestMeters: number[] = []
+const closestPointMeters: number[] = []
+
+/**
+ * The rows of {@link PlaceCell.close}. It takes the other parts of the cell.
+ */
+export function closeRows({
+  places,
+  points,
+  starts,
+  members,
+  memberMeters,
+}: Pick<PlaceCell, 'places' | 'points' | 'starts' | 'members' | 'memberMeters'>): Pick<
+  PlaceCell,
+  'close' | 'closeStarts'
+> {
+  const closeStarts = new Uint32Array(starts.length)
+  const rows: number[] = []
+  for (let square = 0; square + 1 < starts.length; square++) {
+    for (let i = starts[square]!; i < starts[square + 1]! && memberMeters[i]! <= CLOSE_METERS; i++) {
+      const at = 3 * members[i]!
+      const { reachMeters, radius, rings } = places[members[i]!]!
+      rows.push(points[at]!, points[at + 1]!, points[at + 2]!)
+      rows.push(reachMeters, rings.length === 0 ? radius : -1, memberMeters[i]!)
+    }
+    closeStarts[square + 1] = rows.length / CLOSE_ROW
+  }
+  return { close: Float64Array.from(rows), closeStarts }
 }
 
 /**

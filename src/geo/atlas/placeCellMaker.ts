@@ -6,7 +6,7 @@ import type { PlaceRecords, StoredPlace } from '../placeDatabase/port.ts'
 import type { PlaceFootprint } from '../placeDatabase/placeFootprints.ts'
 import { radiusOf } from '../records/placeExtent.ts'
 import { boundsOfCell, CROWDED_CELLS, degreeMeters, PLACE_CELLS, widened, type CellBounds } from './grid.ts'
-import { pointsOf, SQUARES, type CellPlace, type ChainCell, type PlaceCell } from './placeCell.ts'
+import { closeRows, pointsOf, SQUARES, type CellPlace, type ChainCell, type PlaceCell } from './placeCell.ts'
 
 /** A map region with places. */
 export interface PlaceMapRegion {
@@ -157,18 +157,15 @@ function squared(
     // Rounding must not make the distances larger.
     rest[square] = Math.max(0, others * CERTAIN_SHARE)
   }
-  return {
-    bounds,
-    isCovered,
-    isCrowded: false,
+  const sorted = {
     places,
     points: pointsOf(places.map(({ place }) => place)),
-    reachMeters: Math.max(0, reach),
     starts,
     members: Uint32Array.from(members, ({ place }) => place),
     memberMeters: Float32Array.from(members, ({ meters }) => meters * CERTAIN_SHARE),
-    rest,
   }
+  const reachMeters = Math.max(0, reach)
+  return { bounds, isCovered, isCrowded: false, reachMeters, rest, ...sorted, ...closeRows(sorted) }
 }
 
 interface Scale {

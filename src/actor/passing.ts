@@ -1,0 +1,66 @@
+import type { PlaceStays } from '../model/place.ts'
+import type { Update } from '../model/update.ts'
+import { circumstancesOf } from '../rules/circumstances.ts'
+import { placesPast } from '../rules/places.ts'
+import type { ScopeView } from '../rules/port.ts'
+import { movedMeters } from '../rules/safeZone.ts'
+import type { DeviceTable } from './deviceTable.ts'
+import { isInNewestStream, saysNothingNew } from './profile.ts'
+
+/**
+ * Updates of devices that go past places. They have left the zone in which the first candidate stays the first, but are within
+ * their passing zone and those of all other kinds, so nothing else can change.
+ */
+
+/**
+ * A device that moved less than this since its last update, in metres, is evaluated: it gets a zone again, and may stand there for
+ * long. Only if its last zone there was smaller than this, a new one would not help.
+ */
+const LEAST_METERS = 2
+/** How far from the point of its zone a device is still there, in metres. */
+const THERE_METERS = 10
+
+/**
+ * The places after such an update; the same object as `DeviceTable.placesOf` if the first candidate is the same.
+ * @param time the time t
+ * @param repeats whether the update has the same data about the device as the last one
+ * @returns undefined if the update must be evaluated
+ */
+export function passedPlaces(
+  table: DeviceTable,
+  row: number,
+  update: Update,
+  view: ScopeView,
+  time: number,
+  repeats: boolean,
+): PlaceStays | undefined {
+  const { kindZones } = table
+  if (!kindZones.areUsed || table.zoneRevision(row) !== view.revision) return undefined
+  const { beacons, latitude, longitude } = update
+  if (beacons !== undefined && beacons.length > 0) return undefined
+  const cosine = table.zoneCosine(row)
+  const moved = movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude)
+  if (!kindZones.isPassing(row, moved, time, update)) return undefined
+  if (!needsNoZone(table, row, update, moved)) return undefined
+  if (!repeats) {
+    const profile = table.activeProfile(row)
+    if (!isInNewestStream(profile, update) || !saysNothingNew(profile, update)) return undefined
+  }
+  return placesPast(table.placesOf(row), view.atlas, update, circumstancesOf(update, time, view))
+}
+
+/**
+ * Whether a zone would not last until the next update of the device.
+ * @param moved the distance from the point of the device's zone in metres
+ */
+export function needsNoZone(
+  table: DeviceTable,
+  row: number,
+  { latitude, longitude }: Update,
+  moved: number,
+): boolean {
+  if (moved < THERE_METERS && table.kindZones.placesRadius(row) < LEAST_METERS) return true
+  const [lastLatitude, lastLongitude] = [table.latitude(row), table.longitude(row)]
+  const cosine = table.zoneCosine(row)
+  return movedMeters(lastLatitude, lastLongitude, cosine, latitude, longitude) >= LEAST_METERS
+}
