@@ -220,35 +220,35 @@ t.test('the first candidate is ahead of the profile until somebody needs the pro
   const stay = { place: aPlace('p'), enteredAt: 3 }
   const before = { ...NO_PLACES, stay }
   const after = { ...before, first: { id: 'q', since: 7 } }
-  const put = (row: number) => table.setProfile(row, 1, aProfile({ deviceId: `d${row}`, places: before }))
+  const store = (at: number) => table.setProfile(at, 1, aProfile({ deviceId: `d${at}`, places: before }))
   const opens = [
-    (row: number) => table.profile(row).places,
-    (row: number) => table.peek(row).places,
-    (row: number) => unpackProfile(table.packedProfile(row)).places,
-    (row: number) => {
-      table.move(row, 0, 0, 5, 0, 1, 0)
+    (at: number) => table.profile(at).places,
+    (at: number) => table.peek(at).places,
+    (at: number) => unpackProfile(table.packedProfile(at)).places,
+    (at: number) => {
+      table.move(at, 0, 0, 5, 0, 1, 0)
       table.packIdle(2)
-      return table.peek(row).places
+      return table.peek(at).places
     },
   ]
-  opens.forEach((open, row) => {
-    put(row)
-    t.equal(table.placesOf(row), before)
+  opens.forEach((open, at) => {
+    store(at)
+    t.equal(table.placesOf(at), before)
     const head = { json: '{}', revision: 1, until: Infinity }
-    table.replyHead[row] = head
-    table.setFirst(row, after)
-    t.equal(table.placesOf(row), after)
-    t.equal(table.activeProfile(row).places, before, 'not in the profile yet')
-    t.equal(table.replyHead[row], head, 'the answer stays')
-    t.match(open(row), { stay: { enteredAt: 3 }, first: { id: 'q', since: 7 } })
-    t.match(table.placesOf(row), { first: { id: 'q', since: 7 } })
+    table.replyHead[at] = head
+    table.setFirst(at, after)
+    t.equal(table.placesOf(at), after)
+    t.equal(table.activeProfile(at).places, before, 'not in the profile yet')
+    t.equal(table.replyHead[at], head, 'the answer stays')
+    t.match(open(at), { stay: { enteredAt: 3 }, first: { id: 'q', since: 7 } })
+    t.match(table.placesOf(at), { first: { id: 'q', since: 7 } })
   })
   table.setFirst(0, { ...after, first: undefined })
-  put(0)
+  store(0)
   t.equal(table.placesOf(0), before, 'another profile has its own')
   table.setFirst(0, after)
   table.remove(0, 5)
-  put(0)
+  store(0)
   t.equal(table.placesOf(0), before, 'and so has the next record of the row')
 })
 

@@ -116,7 +116,7 @@ export function closestOfCell(
   const first = closeStarts[square]!
   const end = closeStarts[square + 1]!
   let best = CLOSE_METERS
-  let count = 0
+  let closest: PlaceNear[] = []
   probe.set(latitude, longitude)
   const { x, y, z } = probe
   for (let row = first; row < end; row++) {
@@ -124,30 +124,21 @@ export function closestOfCell(
     if (close[at + LEAST]! > best) break
     const pointMeters = surfaceDistance(x, y, z, close[at]!, close[at + 1]!, close[at + 2]!)
     if (pointMeters - close[at + REACH]! > best) continue
-    const place = members[starts[square]! + row - first]!
-    if (isWanted !== undefined && !isWanted(places[place]!.place)) continue
+    const one = places[members[starts[square]! + row - first]!]!
+    if (isWanted !== undefined && !isWanted(one.place)) continue
     const radius = close[at + RADIUS]!
-    const meters = radius < 0 ? signedMeters(places[place]!.rings, longitude, latitude) : pointMeters - radius
+    const isRound = radius >= 0
+    const meters = isRound ? pointMeters - radius : signedMeters(one.rings, longitude, latitude)
     const outside = Math.max(0, meters)
     if (outside > best) continue
-    if (outside < best) count = 0
+    const { place, area } = one
+    const near = { place, area, pointMeters, meters, isRound }
+    if (outside < best) closest = [near]
+    else closest.push(near)
     best = outside
-    closestPlaces[count] = place
-    closestMeters[count] = meters
-    closestPointMeters[count++] = pointMeters
-  }
-  const closest: PlaceNear[] = []
-  for (let i = 0; i < count; i++) {
-    const { place, area, rings } = places[closestPlaces[i]!]!
-    const [meters, pointMeters] = [closestMeters[i]!, closestPointMeters[i]!]
-    closest.push({ place, area, pointMeters, meters, isRound: rings.length === 0 })
   }
   return closest
 }
-
-const closestPlaces: number[] = []
-const closestMeters: number[] = []
-const closestPointMeters: number[] = []
 
 /**
  * The rows of {@link PlaceCell.close}. It takes the other parts of the cell.
