@@ -24,7 +24,7 @@ export interface Atlas {
    */
   placesAt(latitude: number, longitude: number, reach?: number): PlacesHere | Unknown | Unfetched
   /**
-   * The places whose edges are closest to a point: one, or all that contain it; none if none is within {@link CLOSE_METERS}. It
+   * The places whose edges are closest to a point: one, or all that contain it; none if none is within {@link CLOSEST_METERS}. It
    * takes much less time than {@link placesAt}.
    * @param isWanted the places that count; all by default
    */
@@ -79,8 +79,8 @@ export interface PlaceNear {
 /** A place that is farther from a point, by its edge, need not be among the {@link PlacesHere}. */
 export const AROUND_METERS = 125
 
-/** How far away the places are that {@link Atlas.closestAt} looks at, by their edges, in metres. */
-export const CLOSE_METERS = 50
+/** {@link Atlas.closestAt} looks at places up to this far away, by their edges, in metres. */
+export const CLOSEST_METERS = 75
 
 /** The places around a point. */
 export interface PlacesHere {

@@ -1,11 +1,11 @@
 import type { PlaceFilters } from '../model/settings.ts'
 import { passesFilters } from '../model/place.ts'
-import { AROUND_METERS, type PlaceNear, type PlacesHere } from './atlas.ts'
+import { AROUND_METERS, CLOSEST_METERS, type PlaceNear, type PlacesHere } from './atlas.ts'
 import type { Circumstances } from './circumstances.ts'
 import { movedMeters, zoneCosine } from './safeZone.ts'
 
 /** A place whose edge is farther away than this is not a candidate. */
-export const CANDIDATE_METERS = 75
+export const CANDIDATE_METERS = CLOSEST_METERS
 /** Beyond this distance, a stay ends. */
 export const LEAVE_METERS = AROUND_METERS
 /** An update that is less accurate than this has no candidates. */

@@ -4,7 +4,6 @@ import { passesFilters, shownPlace, type Place, type PlaceStay, type PlaceStays 
 import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
 import {
-  CLOSE_METERS,
   Unfetched,
   Unknown,
   type Atlas,
@@ -34,6 +33,9 @@ import {
   type StayPosition,
 } from './placeStep.ts'
 import { NOWHERE_SAFE, NO_LIMITS, smallest, ZONE, type ZoneLimits } from './safeZone.ts'
+
+/** How far away the places are that {@link closeFacts} looks at, in metres. */
+const CLOSE_METERS = 50
 
 interface Facts {
   /** Undefined if places are off. */
@@ -189,14 +191,7 @@ function firstCandidates(
       : (place: Place) => passesFilters(place, filters)
   const closest = atlas.closestAt(latitude, longitude, isWanted)
   if (closest instanceof Unknown || closest instanceof Unfetched) return undefined
-  if (closest.length === 1) return closest
-  const near = closest.length > 0 ? closest : placesWithin(CANDIDATE_METERS)
-  return near && candidatesAmong({ near }, filters, accuracy, 1)
-
-  function placesWithin(meters: number): readonly PlaceNear[] | undefined {
-    const here = atlas.placesAt(latitude, longitude, meters)
-    return here instanceof Unknown || here instanceof Unfetched ? undefined : here.near
-  }
+  return closest.length <= 1 ? closest : candidatesAmong({ near: closest }, filters, accuracy, 1)
 }
 
 /** @param most how many candidates are needed */

@@ -8,7 +8,7 @@ import {
   type RegionKind,
 } from '../../src/model/region.ts'
 import {
-  CLOSE_METERS,
+  CLOSEST_METERS,
   Unfetched,
   type Atlas,
   type IpHere,
@@ -93,7 +93,7 @@ export class RandomAtlas implements Atlas {
     longitude: number,
     isWanted: (place: Place) => boolean = () => true,
   ): PlaceNear[] | Unfetched {
-    const here = this.placesAt(latitude, longitude, CLOSE_METERS)
+    const here = this.placesAt(latitude, longitude, CLOSEST_METERS)
     if (here instanceof Unfetched) return here
     const near = here.near.filter(({ place }) => isWanted(place))
     const least = Math.min(...near.map(({ meters }) => Math.max(0, meters)))

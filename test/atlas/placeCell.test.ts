@@ -21,7 +21,7 @@ import {
 import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
 import { signedMeters } from '../../src/geo/records/placeExtent.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
-import { CLOSE_METERS, fetched, Unknown, type PlaceNear } from '../../src/rules/atlas.ts'
+import { CLOSEST_METERS, fetched, Unknown, type PlaceNear } from '../../src/rules/atlas.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import type { Place } from '../../src/model/place.ts'
@@ -94,7 +94,7 @@ t.test('the closest places are the nearest by their edges of all around, exactly
     cells.set(number, cell)
     const wanted = random.chance(0.3) ? isCafe : undefined
     const near = placesOfCell(cell, y, x).near.filter(({ place }) => wanted?.(place) ?? true)
-    const least = Math.min(CLOSE_METERS, ...near.map(({ meters }) => Math.max(0, meters)))
+    const least = Math.min(CLOSEST_METERS, ...near.map(({ meters }) => Math.max(0, meters)))
     const expected = near.filter(({ meters }) => Math.max(0, meters) === least)
     const closest = closestOfCell(cell, y, x, wanted)
     const byId = (one: PlaceNear, other: PlaceNear) => (one.place.id < other.place.id ? -1 : 1)

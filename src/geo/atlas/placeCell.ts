@@ -3,7 +3,7 @@ import { Probe } from '../../geometry/probe.ts'
 import type { Place } from '../../model/place.ts'
 import {
   AROUND_METERS,
-  CLOSE_METERS,
+  CLOSEST_METERS,
   type NearestOfChain,
   type PlaceNear,
   type PlacesHere,
@@ -40,7 +40,7 @@ export interface PlaceCell {
   /** For each square, the index of its first row in {@link close}. There is one more value at the end. */
   readonly closeStarts: Uint32Array
   /**
-   * For each square, the first of its members again, up to {@link CLOSE_METERS}, with all that finding the closest place needs. In a
+   * For each square, the first of its members again, up to {@link CLOSEST_METERS}, with all that finding the closest place needs. In a
    * city, each update comes into another square, and waits for the memory more than it computes; so these numbers are side by side.
    */
   readonly close: Float64Array
@@ -101,7 +101,7 @@ export function placesOfCell(
 }
 
 /**
- * The places whose edges are closest to a point: one, or all that contain it; none if none is within {@link CLOSE_METERS}.
+ * The places whose edges are closest to a point: one, or all that contain it; none if none is within {@link CLOSEST_METERS}.
  * @param latitude of a point in the cell, in degrees
  * @param isWanted the places that count; all by default
  */
@@ -115,7 +115,7 @@ export function closestOfCell(
   const square = squareAt(bounds, latitude, longitude)
   const first = closeStarts[square]!
   const end = closeStarts[square + 1]!
-  let best = CLOSE_METERS
+  let best = CLOSEST_METERS
   let closest: PlaceNear[] = []
   probe.set(latitude, longitude)
   const { x, y, z } = probe
@@ -156,7 +156,7 @@ export function closeRows({
   const closeStarts = new Uint32Array(starts.length)
   const rows: number[] = []
   for (let square = 0; square + 1 < starts.length; square++) {
-    for (let i = starts[square]!; i < starts[square + 1]! && memberMeters[i]! <= CLOSE_METERS; i++) {
+    for (let i = starts[square]!; i < starts[square + 1]! && memberMeters[i]! <= CLOSEST_METERS; i++) {
       const at = 3 * members[i]!
       const { reachMeters, radius, rings } = places[members[i]!]!
       rows.push(points[at]!, points[at + 1]!, points[at + 2]!)
