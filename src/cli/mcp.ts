@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { parseArgs } from 'node:util'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import packageJson from '../../package.json' with { type: 'json' }
+import { localUrl } from './site.ts'
 import { assistantServers } from '../mcp/assistantServer.ts'
 import { MCP_PATH, mcpHttpServer } from '../mcp/mcpHttpServer.ts'
 import { AssistantApi } from '../mcp/assistantApi.ts'
@@ -68,7 +69,7 @@ async function listen(
   server.listen(wanted, host)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  console.log(`MCP at http://${host.includes(':') ? `[${host}]` : host}:${port}${MCP_PATH}`)
+  console.log(`MCP at ${localUrl(host, port)}${MCP_PATH}`)
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
       server.close()

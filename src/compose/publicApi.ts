@@ -16,6 +16,7 @@ import { withLimits } from '../http/limits.ts'
 import { openApiRoute } from '../http/openapi.ts'
 import type { Route } from '../http/route.ts'
 import { createServer, type Server } from '../http/server.ts'
+import { localUrl } from '../cli/site.ts'
 import { clientRoutes } from '../sdk/clientRoutes.ts'
 import { syncRoutes } from '../sdk/syncRoutes.ts'
 import { contextRoutes } from '../sdk/contextRoutes.ts'
@@ -319,7 +320,7 @@ export async function listen(server: Server, { host, port: wanted }: Options): P
   const port = await server.listen(host, wanted).catch(async (cause: Error) => {
     throw new Error(`${cause.message}: ${await whyNotListening(host, wanted)}`, { cause })
   })
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  return localUrl(host, port)
 }
 
 /**

@@ -135,7 +135,7 @@ t.test('accounts: the first admin gets a link, with a running server and with a 
     const added = await run(data, 'accounts', 'add', email.toUpperCase())
     t.match(added, { code: 0, output: `${email} has the role admin in project 1.` })
     // The address of a stopped server is in the settings of the command, of which this test gives none.
-    const site = running ? 'https://fleet.example.com' : 'http://localhost:8080'
+    const site = running ? 'https://fleet.example.com' : 'http://127.0.0.1:8080'
     t.match(added.output, `${site}/welcome#invitation=`)
     t.match(await run(data, 'accounts', 'add', email), {
       code: 2,
