@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { Unfetched, Unknown } from '../../rules/atlas.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -94,11 +93,12 @@ export class CellCache<Key extends string | number, Cell extends object> {
 
   /** Waits for a cell, but not for long. The first cell may have to wait until the data of the world are made. */
   async #wait(key: Key): Promise<void> {
-    const late = new AbortController()
     const { waitMs = WAIT_MS, clock } = this.#parts
-    const pause = sleep(waitMs, 'late', { ref: false, signal: late.signal }).catch(() => undefined)
-    const first = await Promise.race([this.#read(key), pause])
-    late.abort()
+    // A timer of its own: that of node:timers/promises makes an error, with its stack, each time it is canceled.
+    const late = Promise.withResolvers<'late'>()
+    const timer = setTimeout(late.resolve, waitMs, 'late').unref()
+    const first = await Promise.race([this.#read(key), late.promise])
+    clearTimeout(timer)
     if (first === 'late') this.#unknown.set(key, new Unknown(clock.now() + AGAIN_MS, false))
   }
 
