@@ -9,6 +9,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Arbitrary } from 'fast-check'
 import fc from '../kit/fastCheck.ts'
+import { progress } from '../kit/waiting.ts'
 import { render, type Rendered, type Target } from './exchange.ts'
 import type { DrawnRequest } from './requests.ts'
 import { Closed, Connection, type WireAnswer } from './wire.ts'
@@ -192,7 +193,10 @@ export class Attacks {
         const after = attack === undefined ? '' : `\n  after ${describe(attack)}`
         this.#failure ??= new Violation(`${error.message}${after}`, { cause: error })
       })
-      .finally(() => this.#waiting.delete(watched))
+      .finally(() => {
+        this.#waiting.delete(watched)
+        progress()
+      })
     this.#waiting.add(watched)
   }
 

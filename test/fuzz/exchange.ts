@@ -1,5 +1,6 @@
 /** Sends generated requests and checks the answers. */
 import type { Api, Json } from '../e2e/contract.ts'
+import { progress } from '../kit/waiting.ts'
 import { identityOf } from './callers.ts'
 import type { ScopeName } from './known.ts'
 import { filledBytes, filledText } from './placeholders.ts'
@@ -119,6 +120,7 @@ export class Exchanges {
     const rendered = render(drawn, this.#target)
     try {
       const answer = await this.#exchange(rendered)
+      progress()
       if (answer !== undefined) this.#judge(drawn, rendered, answer)
     } catch (error) {
       const request = JSON.stringify(rendered.bytes.toString('latin1', 0, 3000))

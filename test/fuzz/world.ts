@@ -21,6 +21,7 @@ import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import { Api, type Json } from '../e2e/contract.ts'
 import { freePort } from '../kit/freePort.ts'
 import { KEYS, Server } from '../kit/server.ts'
+import { progress } from '../kit/waiting.ts'
 import { makeWorld, shareWorld } from '../kit/world.ts'
 import { PASSWORD } from './aims.ts'
 import { collectGarbage, inspectedAt } from '../kit/collectGarbage.ts'
@@ -81,6 +82,8 @@ const MAX_RESIDENT_BYTES = 1024 * MIB
 const CANARY_PAUSE_MS = 100
 /** A client that has waited this long hangs. The limit is high because a dozen busy processes may share two cores. */
 export const GIVE_UP_MS = 60_000
+/** Looks at a server that does not come to rest, without any change for the better. */
+const MOST_LOOKS = 400
 /** Batches of requests between two times that one of each kind is made. */
 const FURNISH_EVERY = 5
 const UNTOUCHED_LISTS = [
@@ -224,19 +227,7 @@ export class World implements Target {
     if (this.canaryError !== undefined) throw this.canaryError
     this.#imports.close()
     await collectGarbage(this.#inspector)
-    for (let i = 0; ; i++) {
-      const metrics = await this.#metrics()
-      // Counts this request and perhaps the canary's.
-      const rest =
-        metrics.http_connections! <= connections &&
-        metrics.http_in_flight! <= 2 &&
-        metrics.http_held_bytes === 0 &&
-        metrics.mailbox_bytes === 0
-      this.residentBytes = metrics.resident_memory_bytes!
-      if (rest) break
-      if (i > 400) throw new Violation(`the server does not come to rest: ${JSON.stringify(metrics)}`)
-      await sleep(50)
-    }
+    await this.#rested(connections)
     if (this.residentBytes > MAX_RESIDENT_BYTES)
       throw new Violation(`the server takes ${Math.round(this.residentBytes / MIB)} MiB`)
     const untouched = await untouchedState(this.api)
@@ -244,6 +235,33 @@ export class World implements Target {
       throw new Violation(`the scope that nobody touches was\n${this.#untouched}\nand is\n${untouched}`)
     const complaint = /^.*(?:request failed|"level":"(?:error|fatal)").*$/m.exec(this.server.output)
     if (complaint !== null) throw new Violation(`the server wrote ${complaint[0]}`)
+  }
+
+  /**
+   * Waits until nothing is in flight, held or waiting: as long as there is less and less of it, because a starved machine takes
+   * long.
+   */
+  async #rested(connections: number): Promise<void> {
+    let least = Infinity
+    for (let looks = 0; ; looks++) {
+      const metrics = await this.#metrics()
+      this.residentBytes = metrics.resident_memory_bytes!
+      const left =
+        Math.max(0, connections === Infinity ? 0 : metrics.http_connections! - connections) +
+        // Counts this request and perhaps the canary's.
+        Math.max(0, metrics.http_in_flight! - 2) +
+        metrics.http_held_bytes! +
+        metrics.mailbox_bytes!
+      if (left === 0) return
+      if (left < least) {
+        least = left
+        looks = 0
+        progress()
+      }
+      if (looks > MOST_LOOKS)
+        throw new Violation(`the server does not come to rest: ${JSON.stringify(metrics)}`)
+      await sleep(50)
+    }
   }
 
   /** Kills the process, starts it on the stored data, and lets the canary continue. */
