@@ -1,8 +1,11 @@
 /** `npm test` and `npm run test:slow`: see {@link HELP}. */
+import { spawn } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { RUNNER_OPTIONS } from './kit/nodeOptions.ts'
 import { mayShare } from './kit/sharedFiles.ts'
@@ -49,6 +52,8 @@ const USUAL = { long: 15, other: 1.5 }
 const DRAWS = /RINGFENCE_TEST_RUNS|RINGFENCE_CRASH_ROUNDS|\bruns\(|fastCheck\.ts/
 /** How often the running files are named if none has ended in the meantime. */
 const STILL_RUNNING_MS = 30_000
+
+const PREPARE = fileURLToPath(new URL('kit/prepare.ts', import.meta.url))
 
 /** Lines about what passed, which are left out if a file has failed. */
 const PASSED = /^\s*(ok \d|1\.\.\d|TAP version|$)/
@@ -118,8 +123,9 @@ function draws(path: string): boolean {
 }
 
 /**
- * The files of each process: one, or several that may share it. Those that took the longest in this clone come first, because
- * at the end one of them would run alone.
+ * The files of each process: one, or several that may share it. Those that share come first, because they need nothing that
+ * must be made. Of the others, those that took the longest in this clone come first, because at the end one of them would run
+ * alone.
  */
 function processesOf(files: readonly string[], shared: boolean): (readonly string[])[] {
   const together = shared ? files.filter((path) => mayShare(path)) : []
@@ -131,7 +137,14 @@ function processesOf(files: readonly string[], shared: boolean): (readonly strin
   const secondsOf = (path: string) => record[path]?.seconds ?? (LONG.has(path) ? USUAL.long : USUAL.other)
   const lengthOf = (paths: readonly string[]) => paths.reduce((seconds, path) => seconds + secondsOf(path), 0)
   const processes = [...groups, ...[...alone].map((path) => [path])]
-  return processes.toSorted((a, b) => lengthOf(b) - lengthOf(a))
+  const isAlone = (paths: readonly string[]) => Number(paths.length === 1)
+  return processes.toSorted((a, b) => isAlone(a) - isAlone(b) || lengthOf(b) - lengthOf(a))
+}
+
+/** Resolves when prepare.ts has ended. What it could not make, the files make themselves, or say why not. */
+async function prepared(): Promise<void> {
+  const child = spawn(process.execPath, [PREPARE], { stdio: 'ignore' })
+  await once(child, 'close')
 }
 
 /** Runs the files, several processes at a time, and prints a line for each when its process ends. */
@@ -153,8 +166,11 @@ async function runAll(
     console.log(`         … ${[...running].map(({ paths }) => paths[0]).join(', ')}`)
   }, STILL_RUNNING_MS)
   const waiting = processesOf(files, shared)
+  // Files that share a process need none of it.
+  const ready = shared ? prepared() : undefined
   const worker = async () => {
     for (let paths = waiting.shift(); paths !== undefined; paths = waiting.shift()) {
+      if (paths.length === 1) await ready
       const started = runTestFiles(paths, silentSeconds)
       running.add(started)
       const ended = await started.results
@@ -193,6 +209,19 @@ function skippedLines(results: readonly FileResult[]): string[] {
   return [...skips, ...new Set(standIns)]
 }
 
+/** How long the processors of this machine have worked and rested, since it was started. */
+function processorTimes(): { readonly busy: number; readonly idle: number } {
+  const times = cpus().map((one) => one.times)
+  const idle = times.reduce((total, one) => total + one.idle, 0)
+  return { idle, busy: times.reduce((total, { user, nice, sys, irq }) => total + user + nice + sys + irq, 0) }
+}
+
+function busyPercent(before: ReturnType<typeof processorTimes>): number {
+  const now = processorTimes()
+  const busy = now.busy - before.busy
+  return Math.round((100 * busy) / Math.max(1, busy + now.idle - before.idle))
+}
+
 function duration(seconds: number): string {
   return seconds < 60
     ? `${Math.round(seconds)} s`
@@ -216,6 +245,7 @@ async function main(): Promise<boolean> {
   process.env['NODE_OPTIONS'] = [process.env['NODE_OPTIONS'], RUNNER_OPTIONS].filter(Boolean).join(' ')
   process.once('exit', () => rmSync(compiled, { recursive: true, force: true }))
   const began = performance.now()
+  const before = processorTimes()
   console.log(`${files.length} test files, ${jobs} at a time.`)
   const results = await runAll(files, shared, jobs, silentSeconds)
 
@@ -224,6 +254,7 @@ async function main(): Promise<boolean> {
   console.log(
     `\nThe longest wait without progress was ${duration(quietest.longestSilence)}, in ${quietest.path}; ${silentSeconds} s are allowed.`,
   )
+  console.log(`The processors were busy for ${busyPercent(before)} % of the time.`)
   for (const line of skippedLines(results)) console.log(line)
   for (const { path } of failures) console.log(`FAILED: ${path}`)
   const [passed, failed] = [sum(results, (one) => one.passed), sum(results, (one) => one.failed)]

@@ -42,6 +42,8 @@ export interface SocketReceiver {
    * @param bytes one complete message, valid only during the call
    */
   message(bytes: Uint8Array, isBinary: boolean): void
+  /** Called with each ping of the client, after it has been answered. */
+  pinged(): void
   /** Called when the client has read some or all of the waiting bytes. */
   drained(): void
   /**

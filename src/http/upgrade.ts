@@ -50,7 +50,8 @@ export interface SocketAnswers {
  * Pages of any origin may connect: no cookie is read, the key or the ticket decides.
  *
  * uWebSockets.js answers pings, sends its own when a connection is silent for long, closes on text that is not UTF-8
- * and on messages over the limit. Its bound on what waits for a reader is off: the handler looks at it before it sends.
+ * and on messages over the limit. Its bound on what waits for a reader is off: the handler looks at it before it sends, and after
+ * each ping, because the library's answers wait for the reader as well.
  *
  * It keeps what has arrived of a message, does not say how much that is, and has one limit of messages for each of its
  * routes. So small connections have a route of their own, to which the first one passes the request on. Those of people
@@ -77,6 +78,9 @@ export function serveSockets(
     },
     message(ws, message, isBinary) {
       ws.getUserData().receiver?.message(new Uint8Array(message), isBinary)
+    },
+    ping(ws) {
+      ws.getUserData().receiver?.pinged()
     },
     drain(ws) {
       ws.getUserData().receiver?.drained()

@@ -11,6 +11,12 @@ export interface WaitingMessage extends Waiting {
   readonly receivedAt: number
 }
 
+/** How many messages one stream has sent in one turn. */
+export interface TurnMessages {
+  turn: number
+  count: number
+}
+
 /** The connection whose messages wait. */
 export interface AdmissionClient {
   readonly keyName: string
@@ -32,6 +38,12 @@ const TURN_BYTES = 512 * 1024
  */
 const ASIDE_BYTES = 4 * 1024 * 1024
 const ASIDE_SHARE_BYTES = 256 * 1024
+/**
+ * How many messages come in one turn before streams are ended that have sent more than {@link FEW_MESSAGES} of them. Even a message
+ * that is refused unread takes half a microsecond, and a hundred streams can have a million of them in one turn.
+ */
+const MOST_MESSAGES = 20_000
+const FEW_MESSAGES = 200
 /** The time until the next attempt to find room in milliseconds, because streams are not notified of it. */
 const ROOM_WAIT_MS = 2
 
@@ -51,6 +63,9 @@ export class Admission {
   /** How many bytes were set aside in this turn: of all streams, and of each. */
   #aside = 0
   readonly #asideOf = new Map<AdmissionClient, number>()
+  /** The number of this turn, and how many messages came in it. */
+  #turn = 0
+  #messages = 0
   readonly #buffers = new MessageBuffers()
   #isTurnOver = true
   #isTimed = false
@@ -71,6 +86,20 @@ export class Admission {
 
   share(key: string): Share {
     return this.#bound.share(key)
+  }
+
+  /**
+   * Counts a message. Returns whether more have come in this turn than one turn can take, and many of them from this stream.
+   * @param own the count of the stream, which begins anew with each turn
+   */
+  isFlooded(own: TurnMessages): boolean {
+    this.#countTurn()
+    if (own.turn !== this.#turn) {
+      own.turn = this.#turn
+      own.count = 0
+    }
+    const isFull = ++this.#messages > MOST_MESSAGES
+    return ++own.count > FEW_MESSAGES && isFull
   }
 
   /**
@@ -137,7 +166,8 @@ export class Admission {
 
   readonly #nextTurn = (): void => {
     this.#isTurnOver = true
-    this.#spent = this.#aside = 0
+    this.#spent = this.#aside = this.#messages = 0
+    this.#turn++
     this.#asideOf.clear()
     this.pump()
   }

@@ -4,6 +4,8 @@ export const CLOSE = {
   goingAway: 1001,
   /** A text frame came on a connection with a binary encoding. */
   unsupportedData: 1003,
+  /** The client sent too many pings at once. */
+  policyViolation: 1008,
   /** A message exceeded the limit. */
   messageTooBig: 1009,
   /** The server had an internal error. */

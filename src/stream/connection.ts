@@ -9,11 +9,12 @@ import { includes } from '../model/role.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import type { Share } from '../runtime/keyedBound.ts'
 import { inSlices, ownTurn } from '../runtime/slices.ts'
-import type { AdmissionClient, WaitingMessage } from './admission.ts'
+import type { AdmissionClient, TurnMessages, WaitingMessage } from './admission.ts'
 import { CLOSE } from './closeCodes.ts'
 import type { ErrorMessage, RawMessage, ServerMessage } from './messages.ts'
 import type { Codec, StreamConnection } from './port.ts'
 import type { ConnectionParts } from './connectionParts.ts'
+import { MAX_PINGS, PingLimit } from './pingLimit.ts'
 import { FrameReceipt, type FrameOwner } from './receipt.ts'
 import { frameId, readTrack, type TrackFrame } from '../wire/trackFrame.ts'
 import { OpenFeatures } from './openFeatures.ts'
@@ -77,6 +78,9 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   /** The first frame behind the waiting ones that was refused. All after it are refused until it has come again. */
   #refusedId: number | undefined
   #flushes = false
+  readonly #pings = new PingLimit()
+  /** How many messages came in this turn. */
+  readonly #ofTurn: TurnMessages = { turn: -1, count: 0 }
   /** Frames whose acknowledgements are written in turns, in order, or wait behind such a one. */
   #toAcknowledge: FrameReceipt[] = []
   #acknowledges = false
@@ -119,6 +123,11 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   }
 
   message(bytes: Uint8Array, isBinary: boolean): void {
+    if (this.#parts.admission.isFlooded(this.#ofTurn)) {
+      // The client may not read the close frame either.
+      if (this.#ended) this.#writer.cut()
+      else this.close(CLOSE.tryAgainLater, 'Too many messages at once. Send several updates in a frame.')
+    }
     if (this.#stopped) return
     if (bytes.length > this.messageBytes) {
       this.close(CLOSE.messageTooBig, `A message of this stream has at most ${this.messageBytes} bytes.`)
@@ -156,6 +165,12 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   /** The refused frame may have come again. */
   #came(id: number | undefined): void {
     if (id !== undefined && id === this.#refusedId) this.#refusedId = undefined
+  }
+
+  pinged(): void {
+    if (!this.#pings.isExceeded(this.#parts.clock.now())) this.#writer.noteAnswer()
+    else if (this.#ended) this.#writer.cut()
+    else this.close(CLOSE.policyViolation, `At most ${MAX_PINGS} pings a second.`)
   }
 
   turn({ message, receivedAt }: WaitingMessage): void {

@@ -83,6 +83,18 @@ export class StreamWriter {
     else if (unread.tryAcquire(bytes) !== undefined) this.#socket!.close()
   }
 
+  /** Counts what the library has written by itself, which waits for the client like everything else. */
+  noteAnswer(): void {
+    if (this.#socket === undefined || this.#socket.getBufferedAmount() === 0) return
+    this.#isBehind = true
+    if (this.#ended || this.#maySend()) this.#countUnread()
+  }
+
+  /** Cuts the connection. */
+  cut(): void {
+    this.#socket?.close()
+  }
+
   /** The client has read some of what was waiting. Returns whether nothing is left, so that more may be sent. */
   drained(): boolean {
     const socket = this.#socket
