@@ -125,7 +125,7 @@ t.test('a message in pieces is the whole message, with control frames between th
         frame(pong, 'unasked'),
         frame(at % 50 === 0 ? ping : pong, 'still there?'),
       )
-      if (at === 0) pieces.push(frame(continuation, '', { isLast: false }))
+      if (at === 0 && !isLast) pieces.push(frame(continuation, '', { isLast: false }))
     }
     // The last control frames come after the message.
     if (size === 1) for (const piece of pieces) stream.write(piece)
