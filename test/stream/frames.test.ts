@@ -153,18 +153,10 @@ t.test('pings whose answers nobody reads end the stream, and are not kept', asyn
   t.equal(await metric('stream_unread_bytes'), 0)
   const stream = await open(t)
   stream.socket.pause()
-  let sent = 0
   const bytes = repeated(frame(ping, 'x'.repeat(125)), MIB)
-  while (!stream.closed && sent < 64 * MIB) {
-    if (!stream.socket.write(bytes)) {
-      await new Promise<void>((resolve) => {
-        stream.socket.once('drain', resolve)
-        stream.socket.once('close', resolve)
-      })
-    }
-    sent += bytes.length
-  }
-  t.ok(sent < 64 * MIB, `the server has closed it after ${sent} bytes`)
+  for (let i = 0; i < 64 && !stream.socket.destroyed; i++)
+    await new Promise<void>((resolve) => stream.socket.write(bytes, () => resolve()))
+  t.equal(await metric('stream_connections'), 1, 'the bystander')
   t.ok((await metric('stream_unread_bytes')) <= 4 * MIB)
 })
 
