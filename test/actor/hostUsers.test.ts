@@ -32,7 +32,9 @@ async function crowd() {
   }
   const parts = { salt: SALT, registry: world, clock }
   const one = new HostUsers(() => [host], parts)
-  const many = new HostUsers(() => partitions.map((partition) => hostOf(host, partition.number)), parts)
+  // The hosts are asked in another order than that of their partitions.
+  const hosts = partitions.map((partition) => hostOf(host, partition.number)).toReversed()
+  const many = new HostUsers(() => hosts, parts)
   const count = async (ask: () => Promise<unknown>) => {
     written = 0
     await ask()

@@ -13,6 +13,7 @@ import {
   encodeReply,
   encodeRequest,
   encodeStillWaiting,
+  STILL_WAITING,
   TAKEN_BACK,
 } from '../../src/cluster/protocol/partitionProtocol.ts'
 import { wantedOf } from '../../src/cluster/protocol/updateRows.ts'
@@ -22,6 +23,7 @@ import { ApiError } from '../../src/runtime/errors.ts'
 import { Senders } from '../../src/wire/senders.ts'
 import { aGeofence, AWAY, Engine, HERE, NOON, World } from '../actor/kit.ts'
 import { Random } from '../actor/world.ts'
+import { until } from '../kit/waiting.ts'
 import { update } from './contract.ts'
 import { FAIR, fixedWorld, gatewayOf, Hosts, outcome, PARTITIONS, SimulatedCalls, track } from './kit.ts'
 
@@ -104,6 +106,39 @@ t.test(
   },
 )
 
+t.test('with an update, the later ones of its device come back', async (t) => {
+  const { gateway, clock } = await cluster(() => 0)
+  // They are in the same request.
+  const told = await Promise.all(
+    [HERE, AWAY, HERE, AWAY].map((place) => track(gateway, update({ clock }, 'crowded', place))),
+  )
+  const types = told.map((one) => new Set(outcome(one).events.map((event) => JSON.parse(event).type)))
+  const [entered, exited] = [new Set(['user.entered_geofence']), new Set(['user.exited_geofence'])]
+  t.strictSame(types, [entered, exited, entered, exited])
+})
+
+t.test('an owner says that an update still waits, and answers who asked first', async (t) => {
+  let unpublished = 10 * 1024 * 1024
+  const { calls, clock } = await cluster(() => unpublished)
+  const wanted = { rateLimited: false, wantsUser: false, wantsEvents: true, isBehind: true }
+  const one = { update: update({ clock }, 'crowded', HERE), wanted, stream: 's', sequence: 1 }
+  const request = { gateway: 'g', number: 1, retried: false, revision: 0, updates: [one], commands: [] }
+  const bytes = encodeRequest({ ...request, isBehind: true })
+  const subject = ownerSubject(deviceHash('crowded') % PARTITIONS)
+  const answers: unknown[] = []
+  const call = calls.askAll(subject, (answer) => answers.push(decodeReply(answer)))
+  call.send(bytes)
+  await sleep(20)
+  t.strictSame(answers, [])
+  for (let i = 0; i < 2; i++) call.send(bytes)
+  await until(() => answers.length === 2)
+  t.strictSame(answers, [STILL_WAITING, STILL_WAITING])
+  unpublished = 0
+  await until(() => answers.length === 3)
+  t.match(answers[2], { updates: [{ repeated: false }] })
+  call.end()
+})
+
 t.test('a gateway of an older release gets nothing back', async (t) => {
   const { calls, clock } = await cluster(() => 0)
   const wanted = { rateLimited: false, wantsUser: false, wantsEvents: true, isBehind: false }
@@ -183,12 +218,12 @@ t.test('an owner that says that an update still waits is heard for half a minute
   t.intercept(performance, 'now', { value: () => now })
   const engine = new Engine()
   /** Until when the owner says that an update waits. */
-  let until = 25_000
+  let waitsUntil = 25_000
   const calls: Calls = {
     async ask(subject, question, timeoutMs) {
       await new Promise((resolve) => setImmediate(resolve))
       const { updates, isBehind } = decoded(question)
-      if (!isBehind || now >= until) return encodeReply({ updates: updates.map(() => 0), commands: [] })
+      if (!isBehind || now >= waitsUntil) return encodeReply({ updates: updates.map(() => 0), commands: [] })
       if (now === 0) {
         now += timeoutMs
         throw new AnswerOverdue(subject)
@@ -208,7 +243,7 @@ t.test('an owner that says that an update still waits is heard for half a minute
   t.notOk((await send('a', true)) instanceof ApiError, 'answered after 25 s')
   t.ok(now >= 25_000 && now < 30_000, `${now} ms`)
   now = 0
-  until = Infinity
+  waitsUntil = Infinity
   const first = send('b', true)
   const second = send('c', true)
   t.match(await first, { code: 503 })
