@@ -113,6 +113,13 @@ t.test('people', { skip: skipWithoutChromium() }, async (t) => {
     await page.getByRole('link', { name: 'Depot' }).click()
     await page.getByText('Your role may look at geofences.').waitFor()
     t.equal(await page.getByRole('button', { name: 'Save' }).count(), 0)
+    t.equal(await page.getByLabel('Name').isDisabled(), true)
+    await page.goto('/members')
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /Forbidden/ })
+      .waitFor()
+    t.equal(await page.getByRole('button', { name: 'Invite' }).count(), 0)
     await page.goto('/test/settings')
     await page.getByText('Your role may look at settings.').waitFor()
     await page.goto('/audit')

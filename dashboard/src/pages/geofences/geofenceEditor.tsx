@@ -85,8 +85,11 @@ function Editor({ id, initial }: { readonly id: string | undefined; readonly ini
         <p class="notice">Your role may look at geofences. Somebody with the role write can change them.</p>
       )}
       <div class="split">
-        <GeofenceForm draft={draft} failure={failure} onChange={change} />
-        <DraftMap draft={draft} onChange={change} />
+        {/* Who may not save it can look at it, and nothing suggests a change. */}
+        <fieldset class="bare" disabled={!canWrite}>
+          <GeofenceForm draft={draft} failure={failure} onChange={change} />
+        </fieldset>
+        <DraftMap draft={draft} canWrite={canWrite} onChange={change} />
       </div>
       {isDeleting && <DeleteDialog id={id!} name={initial.description} onClose={() => setDeleting(false)} />}
     </div>
@@ -98,9 +101,11 @@ const SOURCE = 'draft'
 /** The draft on the map: a click sets the centre, and corners of a polygon are drawn. */
 function DraftMap({
   draft,
+  canWrite,
   onChange,
 }: {
   readonly draft: GeofenceDraft
+  readonly canWrite: boolean
   readonly onChange: (changes: Partial<GeofenceDraft>) => void
 }) {
   const [opened, setOpened] = useState<OpenMap | undefined>()
@@ -109,20 +114,23 @@ function DraftMap({
   const drawn = useRef<readonly LngLat[]>([])
   const latest = useRef(draft)
   latest.current = draft
+  const isFixed = useRef(!canWrite)
+  isFixed.current = !canWrite
   const area = useMemo(
     () => draftRing(draft),
     [draft.type, draft.longitude, draft.latitude, draft.radius, draft.mode, draft.ring, draft.reached],
   )
-  const ring = draft.type === 'polygon' ? undefined : area
+  // The corners that can be dragged are drawn by the library of drawing.
+  const ring = draft.type === 'polygon' && canWrite ? undefined : area
   const unreached = useReach(draft, onChange)
   useEffect(() => {
-    opened?.onStyle(() => addDraft(opened, latest.current))
+    opened?.onStyle(() => addDraft(opened, latest.current, isFixed.current))
     const first = draftRing(latest.current)
     const box = first && boxAround(first)
     if (opened && box) opened.fit(box)
     opened?.map.on('click', (event) => {
       const { lngLat } = event
-      if (latest.current.type === 'polygon' || event.defaultPrevented) return
+      if (isFixed.current || latest.current.type === 'polygon' || event.defaultPrevented) return
       onChange({ longitude: lngLat.lng.toFixed(6), latitude: lngLat.lat.toFixed(6) })
     })
   }, [opened])
@@ -136,7 +144,7 @@ function DraftMap({
     if (opened && box && !opened.shows(box)) opened.fit(box)
   }, [opened, draft.reached])
   useEffect(() => {
-    if (opened === undefined || draft.type !== 'polygon') return undefined
+    if (opened === undefined || draft.type !== 'polygon' || !canWrite) return undefined
     let isOver = false
     // The library of drawing is loaded when somebody draws.
     void import('./drawing.ts').then(({ PolygonDrawing: Drawing }) => {
@@ -156,7 +164,7 @@ function DraftMap({
       drawing.current?.close()
       drawing.current = undefined
     }
-  }, [opened, draft.type])
+  }, [opened, draft.type, canWrite])
   useEffect(() => {
     // Only corners that were typed have to be shown on the map.
     if (draft.ring === drawn.current) return
@@ -172,17 +180,19 @@ function DraftMap({
         onOpen={setOpened}
       />
       <div class="actions">
-        <span class="quiet" style={{ marginRight: 'auto' }}>
-          {draft.type === 'polygon'
-            ? 'Click corner after corner; click the first one again, or press Enter, to close the shape. Then drag its corners.'
-            : 'Click on the map to set the centre.'}
-        </span>
+        {canWrite && (
+          <span class="quiet" style={{ marginRight: 'auto' }}>
+            {draft.type === 'polygon'
+              ? 'Click corner after corner; click the first one again, or press Enter, to close the shape. Then drag its corners.'
+              : 'Click on the map to set the centre.'}
+          </span>
+        )}
         {unreached && (
           <span class="quiet" role="status">
             {unreached}
           </span>
         )}
-        {draft.type === 'polygon' && (
+        {draft.type === 'polygon' && canWrite && (
           <Button size="small" onClick={() => onChange({ ring: [] })}>
             Draw anew
           </Button>
@@ -193,12 +203,12 @@ function DraftMap({
   )
 }
 
-function addDraft({ map }: OpenMap, draft: GeofenceDraft): void {
+function addDraft({ map }: OpenMap, draft: GeofenceDraft, isFixed: boolean): void {
   if (map.getSource(SOURCE) !== undefined) return
   const color = colorOf('fence')
   map.addSource(SOURCE, {
     type: 'geojson',
-    data: collectionOf(draft.type === 'polygon' ? undefined : draftRing(draft)) as never,
+    data: collectionOf(draft.type === 'polygon' && !isFixed ? undefined : draftRing(draft)) as never,
   })
   map.addLayer({
     id: 'draft-fill',

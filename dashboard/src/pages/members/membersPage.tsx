@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call, CallFailure } from '../../api/call.ts'
 import { useQuery } from '../../api/useQuery.ts'
-import { session } from '../../session/session.ts'
+import { may, session } from '../../session/session.ts'
 import { CallButton, Code } from '../../ui/code.tsx'
 import { SelectField, TextField } from '../../ui/fields.tsx'
 import { Ago, Badge, Button, Dialog, Failure, Loading } from '../../ui/parts.tsx'
@@ -46,9 +46,11 @@ export default function MembersPage() {
       <header>
         <h1>Members</h1>
         <CallButton call={{ method: 'GET', path: '/v1/accounts' }} />
-        <Button kind="primary" icon="plus" onClick={() => setInviting(true)}>
-          Invite
-        </Button>
+        {may('POST /v1/accounts') && (
+          <Button kind="primary" icon="plus" onClick={() => setInviting(true)}>
+            Invite
+          </Button>
+        )}
       </header>
       {failure && <Failure failure={failure} retry={reload} />}
       <section class="card" aria-label="Members">

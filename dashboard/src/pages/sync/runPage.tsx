@@ -98,7 +98,7 @@ export function RunPage({ id }: { readonly id: string }) {
                 </Badge>
               ),
             },
-            { title: 'Rows', kind: 'number', cell: ({ rows }) => countText(rows) },
+            { title: 'Rows', kind: 'number', roomy: true, cell: ({ rows }) => countText(rows) },
             { title: 'Refused', kind: 'number', cell: ({ refused }) => countText(refused) },
             { title: 'Attempts', kind: 'number', wide: true, cell: ({ attempts }) => attempts },
             { title: 'What it said', cell: ({ error, httpStatus }) => error?.message ?? httpStatus ?? '' },
