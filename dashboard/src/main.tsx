@@ -10,10 +10,11 @@ import { App } from './app.tsx'
 import { startRouter } from './router.ts'
 import { preloadPage } from './routes.ts'
 import { loadSession } from './session/session.ts'
+import { reloadOnce } from './reloading.ts'
 import { startTheme } from './theme/theme.ts'
 
 // The files of an older build may be gone once the server has a newer one.
-addEventListener('vite:preloadError', () => location.reload())
+addEventListener('vite:preloadError', reloadOnce)
 
 startTheme()
 startRouter()

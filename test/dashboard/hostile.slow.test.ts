@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { skipWithoutChromium } from '../kit/chromium.ts'
+import { until } from '../kit/waiting.ts'
 import { openBrowser, openPage, settled, signIn, startWithDashboard, WITHOUT_WEBGL } from './kit.ts'
 import { invite } from './people.ts'
 
@@ -217,6 +218,27 @@ t.test('bad input', { skip: skipWithoutChromium() }, async (t) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText('Not now.').waitFor()
     t.match(page.url(), /\/test\/webhooks\/\w+$/)
+    t.strictSame(complaints, [])
+  })
+
+  await t.test('files that cannot be loaded: the page is loaded again once, and then says so', async (t) => {
+    const { page, complaints } = await openPage(t, browser, server)
+    const { user } = await made('POST', '/v1/track', { ...HERE, deviceId: 'explained' })
+    let asked = 0
+    await page.route('**/assets/explainPage-*', (route) => {
+      asked++
+      return route.abort()
+    })
+    await signIn(page, `/test/users/${user._id}/explain`)
+    const failed = page.getByRole('alert').filter({ hasText: 'could not be loaded' })
+    await failed.waitFor()
+    await until(() => asked >= 2)
+    await settled(page)
+    await failed.waitFor()
+    t.equal(asked, 2)
+    await page.unroute('**/assets/explainPage-*')
+    await failed.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('heading', { name: 'Why? The last update, explained' }).waitFor()
     t.strictSame(complaints, [])
   })
 
