@@ -9,27 +9,27 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { RUNNER_OPTIONS } from './kit/nodeOptions.ts'
 import { mayShare } from './kit/sharedFiles.ts'
-import { runTestFiles, type FileResult, type RunningFiles } from './kit/testFile.ts'
+import { cpuSecondsOfEnded, runTestFiles, type FileResult, type RunningFiles } from './kit/testFile.ts'
 import { readRecord, recordGreen } from './kit/testRecord.ts'
 
 /** Values that `--slow` sets if the environment does not. */
 const SLOW_SIZES = { RINGFENCE_TEST_RUNS: '2', RINGFENCE_CRASH_ROUNDS: '3' }
 /**
- * Files at a time by default, on two cores. A fifth of the quick ones wait for most of their time; the slow ones start clusters
- * and browsers, whose memory must be enough.
+ * Files at a time by default, on two cores. A fifth of the quick ones wait for most of their time: with three at a time, the
+ * processors had nothing to do for a tenth of it. The slow ones start clusters and browsers, whose memory must be enough.
  */
-const JOBS = { quick: 3, slow: 2 }
+const JOBS = { quick: 4, slow: 2 }
 /** Files that run in one process, if they may share one. */
 const SHARING = 12
 /** Quick files that take longer than ten seconds, for a clone in which nothing has run yet. */
 const LONG: ReadonlySet<string> = new Set([
-  'test/delivery/webhooks.test.ts',
   'test/delivery/serverSentEvents.test.ts',
+  'test/delivery/hooks.test.ts',
+  'test/delivery/webhooks.test.ts',
   'test/e2e/badInput.test.ts',
   'test/e2e/calls.test.ts',
   'test/events/eventIndex.test.ts',
   'test/runtime/startFailures.test.ts',
-  'test/delivery/hooks.test.ts',
   'test/cluster/jetStreamLease.test.ts',
   'test/crash/crash.test.ts',
   'test/dashboard/basics.test.ts',
@@ -45,6 +45,16 @@ const LONG: ReadonlySet<string> = new Set([
   'test/notify/mails.test.ts',
   'test/sync/runner.test.ts',
   'test/sync/hostile.test.ts',
+  'test/rules/measured.test.ts',
+  'test/growth/patterns.test.ts',
+  'test/accounts/tickets.test.ts',
+  'test/maps/tiles.test.ts',
+  'test/e2e/records.test.ts',
+  'test/e2e/limits.test.ts',
+  'test/e2e/dear.test.ts',
+  'test/delivery/hookBounds.test.ts',
+  'test/stream/resume.test.ts',
+  'test/geodata/addAddresses.test.ts',
 ])
 /** Seconds of these and of others. */
 const USUAL = { long: 15, other: 1.5 }
@@ -188,10 +198,16 @@ async function runAll(
   return results
 }
 
-function report({ path, passed, failed, skipped, seconds, output }: FileResult, count: string): void {
+function report(
+  { path, passed, failed, skipped, seconds, cpuSeconds, output }: FileResult,
+  count: string,
+): void {
   const skips = skipped.length === 0 ? '' : `, ${skipped.length} skipped`
+  const cpu = cpuSeconds === undefined ? '' : `, ${cpuSeconds.toFixed(1)} s of CPU`
   const outcome = failed === 0 ? 'ok    ' : 'FAILED'
-  console.log(`${count.padStart(7)}  ${outcome}  ${path}  ${passed} passed${skips}, ${seconds.toFixed(1)} s`)
+  console.log(
+    `${count.padStart(7)}  ${outcome}  ${path}  ${passed} passed${skips}, ${seconds.toFixed(1)} s${cpu}`,
+  )
   if (failed === 0) return
   const told = output.split('\n').filter((line) => !PASSED.test(line))
   console.log(told.map((line) => `    | ${line}`).join('\n'))
@@ -254,7 +270,9 @@ async function main(): Promise<boolean> {
   console.log(
     `\nThe longest wait without progress was ${duration(quietest.longestSilence)}, in ${quietest.path}; ${silentSeconds} s are allowed.`,
   )
-  console.log(`The processors were busy for ${busyPercent(before)} % of the time.`)
+  const cpu = cpuSecondsOfEnded()
+  const computed = cpu === undefined ? '' : `The tests took ${duration(cpu)} of CPU. `
+  console.log(`${computed}The processors were busy for ${busyPercent(before)} % of the time.`)
   for (const line of skippedLines(results)) console.log(line)
   for (const { path } of failures) console.log(`FAILED: ${path}`)
   const [passed, failed] = [sum(results, (one) => one.passed), sum(results, (one) => one.failed)]

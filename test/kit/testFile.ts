@@ -1,6 +1,7 @@
 /** Runs test files as a process: what they report in TAP, and whether they still make progress. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Parser } from 'tap-parser'
 import { onGreen } from './testRecord.ts'
@@ -21,6 +22,8 @@ export interface FileResult {
   readonly failed: number
   readonly skipped: readonly Skipped[]
   readonly seconds: number
+  /** How long its processes have computed, if no other file shared its process and the system tells. */
+  readonly cpuSeconds: number | undefined
   /** The longest time without a sign of progress, in seconds. */
   readonly longestSilence: number
   /** What the file printed. It is shown if the file failed. */
@@ -39,6 +42,24 @@ export interface RunningFiles {
   readonly results: Promise<readonly FileResult[]>
   /** Kills the process and all the processes that it started. */
   kill(): void
+}
+
+/** How long all files that have ended have computed. */
+let endedSeconds = 0
+
+/**
+ * How long the processes that this one has started, and theirs, have computed, of those that have ended. Undefined if the system
+ * does not tell, as outside Linux.
+ */
+export function cpuSecondsOfEnded(): number | undefined {
+  try {
+    const stat = readFileSync('/proc/self/stat', 'utf8')
+    // Counted from the state, cutime is the 14th field and cstime the 15th, in ticks of 10 ms.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return (Number(fields[13]) + Number(fields[14])) / 100
+  } catch {
+    return undefined
+  }
 }
 
 /** The time that a hanging file gets to report which test hangs. */
@@ -112,6 +133,12 @@ export function runTestFiles(paths: readonly string[], silentSeconds: number): R
     })
   }
   child.on('message', sign)
+  child.once('exit', () => {
+    const now = cpuSecondsOfEnded()
+    if (now === undefined) return
+    if (paths.length === 1) counts[0]!.cpuSeconds = now - endedSeconds
+    endedSeconds = now
+  })
 
   const ended = async (): Promise<readonly FileResult[]> => {
     const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
@@ -141,6 +168,7 @@ class FileCount implements FileResult {
   passed = 0
   failed = 0
   seconds = 0
+  cpuSeconds: number | undefined
   longestSilence = 0
   output = ''
   began = performance.now()
