@@ -8,7 +8,7 @@ import type { Credentials } from '../http/credentials.ts'
 import { includes } from '../model/role.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import type { Share } from '../runtime/keyedBound.ts'
-import { inSlices, ownTurn } from '../runtime/slices.ts'
+import { Acknowledgements } from './acknowledgements.ts'
 import type { AdmissionClient, TurnMessages, WaitingMessage } from './admission.ts'
 import { CLOSE } from './closeCodes.ts'
 import type { ErrorMessage, RawMessage, ServerMessage } from './messages.ts'
@@ -39,8 +39,6 @@ const MAX_IN_FLIGHT_BYTES = 4 * 1024 * 1024
  * The memory of a frame besides its bytes. In the same unit, it is also the work that even the smallest message takes.
  */
 const FRAME_OVERHEAD_BYTES = 512
-/** An acknowledgement with more characters of events is written in turns. */
-const LONG_ACK_CHARACTERS = 64 * 1024
 /** In seconds. */
 const BUSY_RETRY_SECONDS = 1
 /** What an error refers to. */
@@ -81,9 +79,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   readonly #pings = new PingLimit()
   /** How many messages came in this turn. */
   readonly #ofTurn: TurnMessages = { turn: -1, count: 0 }
-  /** Frames whose acknowledgements are written in turns, in order, or wait behind such a one. */
-  #toAcknowledge: FrameReceipt[] = []
-  #acknowledges = false
+  readonly #acknowledgements: Acknowledgements
 
   constructor(socket: Socket, request: SocketRequest, codec: Codec, parts: ConnectionParts) {
     this.#request = request
@@ -101,8 +97,13 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     this.waiting = parts.admission.share(this.keyName)
     this.#events = parts.events.share(this.keyName)
     this.#features = new OpenFeatures(this, parts.features)
+    this.#acknowledgements = new Acknowledgements(this, parts.counters, parts.log)
     const tooSlow = () => this.close(CLOSE.slowReader, 'The client does not read what is sent.')
     this.#writer = new StreamWriter(socket, codec, parts.unread.share(this.keyName), tooSlow)
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended
   }
 
   get events(): Share | undefined {
@@ -343,43 +344,8 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     }
     for (let i = first; i < at; i++) {
       const frame = frames[i]!
-      if (frame.wantsEvents || i === at - 1) this.#acknowledge(frame)
+      if (frame.wantsEvents || i === at - 1) this.#acknowledgements.write(frame)
     }
-  }
-
-  #acknowledge(frame: FrameReceipt): void {
-    if (this.#acknowledges) this.#toAcknowledge.push(frame)
-    else if (frame.eventCharacters <= LONG_ACK_CHARACTERS) this.send(ackOf(frame))
-    else {
-      this.#toAcknowledge.push(frame)
-      void this.#acknowledgeInTurns()
-    }
-  }
-
-  /** Writes megabytes of events in turns with everything else (G7). Never rejects. */
-  async #acknowledgeInTurns(): Promise<void> {
-    const { counters, log } = this.#parts
-    this.#acknowledges = true
-    // A shutdown waits for them, too.
-    counters.inFlight++
-    try {
-      for (let frame; (frame = this.#toAcknowledge.shift()) !== undefined;) {
-        if (frame.eventCharacters <= LONG_ACK_CHARACTERS) {
-          this.send(ackOf(frame))
-          continue
-        }
-        await ownTurn()
-        if (this.#ended) break
-        const message = await inSlices(this.codec.ackSteps(frame.toAck()))
-        this.sendEncoded([message])
-      }
-    } catch (error) {
-      log.error({ err: error }, 'acknowledgement failed')
-      this.close(CLOSE.tryAgainLater, 'An acknowledgement could not be written. Send the frames again.')
-    }
-    this.#toAcknowledge = []
-    this.#acknowledges = false
-    counters.inFlight--
   }
 
   /** Sends the client an error. Internal errors are reported without details. */
@@ -442,10 +408,6 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     this.#parts.admission.leave(this)
     this.#parts.ended(code)
   }
-}
-
-function ackOf(frame: FrameReceipt): ServerMessage {
-  return frame.wantsEvents ? frame.toAck() : { type: 'ack', id: frame.id }
 }
 
 function detailOf({ code, param, message, retryAfter }: ApiError): Omit<ErrorMessage, 'type'> {

@@ -310,3 +310,30 @@ for (const encoding of ENCODINGS) {
     t.equal(streams.waitingBytes, 0)
   })
 }
+
+t.test('of a flood of tiny messages, one turn takes some thousands, and closes who sends them', async (t) => {
+  const engine = new Engine({ partitions: 8 })
+  const streams = serverOf(engine)
+  const floods = Array.from({ length: 50 }, (_, i) => open(streams, 'json', `key ${i}`))
+  const sparing = open(streams, 'json', 'sparing')
+  const tiny = Uint8Array.of(0x78)
+  let sent = 0
+  while (floods.some(({ state }) => state.closed === 0)) {
+    for (const { connection } of floods) connection.message(tiny, false)
+    sent += floods.length
+  }
+  t.ok(sent >= 20_000 && sent <= 21_000, `${sent} messages were taken`)
+  t.ok(
+    floods.every(({ state }) => state.closed === 1013),
+    'they are to try again later',
+  )
+  for (let i = 0; i < 200; i++) sparing.connection.message(tiny, false)
+  t.equal(sparing.state.closed, 0, 'who sends little is not closed')
+  await new Promise((resolve) => setImmediate(resolve))
+  const later = open(streams, 'json', 'later')
+  for (let i = 0; i < 5000; i++) later.connection.message(tiny, false)
+  t.equal(later.state.closed, 0, 'the next turn counts anew')
+  while (streams.waitingBytes > 0) await new Promise((resolve) => setImmediate(resolve))
+  t.equal(sparing.answers.length, 200)
+  t.equal(later.answers.length, 5000)
+})
