@@ -12,10 +12,10 @@ import { DEVICE_TYPE, deviceRowEnd } from './deviceRows.ts'
  *          of any other actor: ACTOR u8 · number of its type u8 · length u32 · what the type has written
  * event    scope u32 · length u32 · JSON
  * ```
- * Little-endian. Version 1 has rows of the kinds 1 to 3 only, version 2 has none of the kind 6. Rows are applied as
- * data, in order, never evaluated again.
+ * Little-endian. Version 1 has rows of the kinds 1 to 3 only, version 2 has none of the kind 6, and version 3 no
+ * rows MOVED of trips (trips/tripRows.ts). Rows are applied as data, in order, never evaluated again.
  */
-const VERSION = 3
+const VERSION = 4
 const OLDEST_VERSION = 1
 const ACTOR = 5
 /** The size of an actor row without the data that its type has written. */

@@ -1,5 +1,8 @@
 import type { StoredEvent } from '../events/port.ts'
-import type { RegistryView } from '../rules/port.ts'
+import type { Profile } from '../model/device.ts'
+import type { Transition } from '../model/event.ts'
+import type { Update } from '../model/update.ts'
+import type { RegistryView, ScopeView } from '../rules/port.ts'
 import type { CommandCommit } from './command.ts'
 import type { FeedRow, FeedUpdate } from './feedTable.ts'
 
@@ -15,6 +18,21 @@ export interface FeedShortcut {
    * @param time the server's time
    */
   begin(time: number, registry: RegistryView): void
+  /**
+   * The same as {@link take} for the most frequent updates, of which no row need be made: those of a device under way.
+   * @param number that a row would have
+   * @param time t of the update
+   * @param transitions those that it caused
+   * @returns undefined if the update is another one
+   */
+  takePlain(
+    update: Update,
+    profile: Profile,
+    view: ScopeView,
+    number: number,
+    time: number,
+    transitions: readonly Transition[],
+  ): ShortcutOutcome | undefined
   /**
    * Finds out what an update does to its trips, and keeps that until {@link commit}.
    * @returns undefined if its trips must be told by the feed. Otherwise the outcome, which {@link commit} completes

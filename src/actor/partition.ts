@@ -293,13 +293,18 @@ export class Partition {
     const { feed, shortcut } = this
     const { scope } = update
     const { id, userId, deviceId } = profile
+    // A row of the device that waits comes first.
+    const isShort = shortcut !== undefined && !feed.hasRowsOf(scope, deviceId)
+    if (isShort) {
+      const trips = shortcut.takePlain(update, profile, view, feed.last + 1, time, this.#transitions)
+      if (trips !== undefined) return { number: feed.skip(writer), trips }
+    }
     const told = {
       scope,
       user: { id, userId, deviceId },
       update: feedUpdateOf(update, profile, view, time, this.#transitions),
     }
-    // A row of the device that waits comes first.
-    if (shortcut !== undefined && !feed.hasRowsOf(scope, deviceId)) {
+    if (isShort) {
       const trips = shortcut.take({ number: feed.last + 1, ...told })
       if (trips !== undefined) return { number: feed.skip(writer), trips }
     }

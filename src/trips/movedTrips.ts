@@ -1,4 +1,6 @@
+import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Trip } from '../model/trip.ts'
+import type { MovingTexts } from './tripRecord.ts'
 
 /**
  * The trips of one partition that moved lately, unpacked.
@@ -11,7 +13,7 @@ import type { Trip } from '../model/trip.ts'
  * Owns: which trips are kept. Does not own: their bytes, which the table has of all trips.
  *
  * Invariants
- * - MOVED-1: A trip that is kept equals its bytes.
+ * - MOVED-1: A trip that is kept equals its bytes, which are those of the trip without its course (tripCourses.ts).
  * - MOVED-2: What it keeps is bounded by `maxBytes`.
  */
 export class MovedTrips {
@@ -22,7 +24,27 @@ export class MovedTrips {
   #youngBytes = 0
 
   get(row: number): Trip | undefined {
-    return (this.#young.get(row) ?? this.#old.get(row))?.trip
+    return this.kept(row)?.trip
+  }
+
+  /** A trip that is kept, with what was found out about it. */
+  kept(row: number): Kept | undefined {
+    return this.#young.get(row) ?? this.#old.get(row)
+  }
+
+  /**
+   * The same for a trip that has moved again, without a change of its bytes.
+   */
+  movedAgain(row: number): Kept | undefined {
+    const kept = this.#young.get(row)
+    if (kept !== undefined) return kept
+    const old = this.#old.get(row)
+    if (old === undefined) return undefined
+    if (this.#youngBytes + old.bytes > this.maxBytes / 2) this.turn()
+    this.#old.delete(row)
+    this.#young.set(row, old)
+    this.#youngBytes += old.bytes
+    return old
   }
 
   /**
@@ -43,10 +65,11 @@ export class MovedTrips {
       this.#youngBytes += bytes - before
       kept.trip = trip
       kept.bytes = bytes
+      kept.geofence = kept.texts = undefined
       return
     }
     this.#old.delete(row)
-    this.#young.set(row, { trip, bytes })
+    this.#young.set(row, { trip, bytes, geofence: undefined, texts: undefined })
     this.#youngBytes += bytes
   }
 
@@ -69,9 +92,15 @@ export class MovedTrips {
 
 /** The approximate size of the objects of a trip without its texts, and of each byte of its packed form besides. */
 const OBJECT_BYTES = 1000
-const BYTES_PER_PACKED = 3
+/** The texts of its JSON are twice as long. */
+const BYTES_PER_PACKED = 5
 
-interface Kept {
+/** A trip that is kept. */
+export interface Kept {
   trip: Trip
   bytes: number
+  /** The geofence to which it goes, as it was when the trip's destination was last compared with it. */
+  geofence: GeofenceProperties | undefined
+  /** Its JSON around what moves. */
+  texts: MovingTexts | undefined
 }

@@ -42,10 +42,25 @@ export interface TripHappening {
 /** The event of a trip. The trip is shown as it is after the whole step. */
 export function tripEvent(
   id: string,
+  happening: TripHappening,
+  trip: Trip,
+  cause: Cause,
+  settings: Settings,
+  salt: StoreSalt,
+): StoredEvent {
+  return tripEventWith(id, happening, trip, tripJson(trip, { now: -Infinity, settings }), cause, salt)
+}
+
+/**
+ * The same, with the trip's JSON.
+ * @param trip its course may be an earlier one
+ */
+export function tripEventWith(
+  id: string,
   { letter, confidence = CERTAIN, wrong }: TripHappening,
   trip: Trip,
+  shown: string,
   { user, place, time, receivedAt, flags }: Cause,
-  settings: Settings,
   salt: StoreSalt,
 ): StoredEvent {
   const { scope } = trip
@@ -68,7 +83,7 @@ export function tripEvent(
     confidence,
     ...flags,
   })
-  const json = `${head.slice(0, -1)},"trip":${tripJson(trip, { now: -Infinity, settings })},${tail.slice(1)}`
+  const json = `${head.slice(0, -1)},"trip":${shown},${tail.slice(1)}`
   return {
     scope,
     id,

@@ -4,6 +4,7 @@ import type { Settings } from '../model/settings.ts'
 import { destinationOf, type Destination, type Leg, type Trip, type TripUser } from '../model/trip.ts'
 import { delayOf } from './machine/delay.ts'
 import type { Trail } from './trail.ts'
+import type { Course } from './tripCourses.ts'
 
 /** The time to which records refer, and what decides about delays. */
 export interface RecordContext {
@@ -14,8 +15,20 @@ export interface RecordContext {
 
 /** A trip as events and users contain it. Undefined members are left out of the JSON. */
 export function tripContext(trip: Trip, { now, settings }: RecordContext) {
-  const destination = destinationOf(trip)
   const { eta, legs, currentLegId } = trip
+  return {
+    ...beforeUpdatedAt(trip),
+    updatedAt: isoDate(trip.updatedAt),
+    ...beforeEta(trip),
+    eta,
+    delay: delayOf(trip, now, settings.tripDelayThreshold),
+    legs: legs?.map(legRecord),
+    currentLeg: currentLegId,
+    currentLegId,
+  }
+}
+
+function beforeUpdatedAt(trip: Trip) {
   return {
     _id: trip.id,
     live: isLive(trip.scope),
@@ -25,7 +38,12 @@ export function tripContext(trip: Trip, { now, settings }: RecordContext) {
     mode: trip.mode,
     status: trip.status,
     createdAt: isoDate(trip.createdAt),
-    updatedAt: isoDate(trip.updatedAt),
+  }
+}
+
+function beforeEta(trip: Trip) {
+  const destination = destinationOf(trip)
+  return {
     startedAt: dateOf(trip.startedAt),
     arrivedAt: dateOf(trip.arrivedAt),
     completedAt: dateOf(trip.completedAt),
@@ -35,12 +53,32 @@ export function tripContext(trip: Trip, { now, settings }: RecordContext) {
     destinationGeofenceTag: destination?.tag,
     destinationGeofenceExternalId: destination?.externalId,
     destinationLocation: destination && pointOf(destination),
-    eta,
-    delay: delayOf(trip, now, settings.tripDelayThreshold),
-    legs: legs?.map(legRecord),
-    currentLeg: currentLegId,
-    currentLegId,
   }
+}
+
+/** The JSON of a trip around the members that its course changes (tripCourses.ts). */
+export interface MovingTexts {
+  readonly beforeDate: string
+  readonly beforeDuration: string
+  readonly end: string
+}
+
+/** The texts around what moves of a trip with an ETA, and without legs and a schedule. */
+export function movingTexts(trip: Trip): MovingTexts {
+  const middle = JSON.stringify(beforeEta(trip)).slice(1, -1)
+  return {
+    beforeDate: `${JSON.stringify(beforeUpdatedAt(trip)).slice(0, -1)},"updatedAt":"`,
+    beforeDuration: `",${middle}${middle === '' ? '' : ','}"eta":{"duration":`,
+    end: `,"source":"${trip.eta!.source}"}}`,
+  }
+}
+
+/** The JSON of the trip with these texts on a course: what {@link tripJson} writes of it. */
+export function movingJson(
+  { beforeDate, beforeDuration, end }: MovingTexts,
+  { updatedAt, minutes, meters }: Course,
+): string {
+  return `${beforeDate}${isoDate(updatedAt)}${beforeDuration}${minutes},"distance":${meters}${end}`
 }
 
 /**

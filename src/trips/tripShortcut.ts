@@ -5,11 +5,15 @@ import type { Partition } from '../actor/partition.ts'
 import { locateTrip, type StoreSalt } from '../events/ids.ts'
 import type { StoredEvent } from '../events/port.ts'
 import { isEnded, type Trip } from '../model/trip.ts'
+import type { Profile } from '../model/device.ts'
+import type { Transition } from '../model/event.ts'
+import type { Update } from '../model/update.ts'
 import type { RegistryView, ScopeView } from '../rules/port.ts'
 import type { KnownQuestions } from './knownQuestions.ts'
 import type { EtaQuestion } from './machine/eta.ts'
 import { moved, type Moved } from './machine/move.ts'
 import { expiresAt } from './machine/status.ts'
+import { PlainMoves } from './plainMoves.ts'
 import { commitStep } from './step.ts'
 import { TRIPS } from './tripActor.ts'
 import { causeOfRow, isTheirs, moveOf, moveSurroundings } from './tripMove.ts'
@@ -51,8 +55,9 @@ export class TripShortcut implements FeedShortcut {
   readonly #partitions: ReadonlyMap<number, Partition>
   readonly #salt: StoreSalt
   readonly #parts: ShortcutParts
+  readonly #plain: PlainMoves
   readonly #taken: Taken[] = []
-  /** The `_id`s of the trips in {@link #taken}. */
+  /** The `_id`s of the trips that were taken. */
   readonly #ids = new Set<string>()
   #time = 0
   #registry: RegistryView | undefined
@@ -62,11 +67,37 @@ export class TripShortcut implements FeedShortcut {
     this.#partitions = new Map(partitions.map((partition) => [partition.number, partition]))
     this.#salt = salt
     this.#parts = parts
+    this.#plain = new PlainMoves(salt)
   }
 
   begin(time: number, registry: RegistryView): void {
     this.#time = time
     this.#registry = registry
+  }
+
+  takePlain(
+    update: Update,
+    profile: Profile,
+    view: ScopeView,
+    number: number,
+    time: number,
+    transitions: readonly Transition[],
+  ): ShortcutOutcome | undefined {
+    const { tripOptions } = update
+    const { userId, deviceId } = profile
+    if (userId === undefined || this.#ids.size >= MOST_MOVES) return undefined
+    const ids = view.trips.idsOfUser(userId)
+    const id = ids[0]
+    if (id === undefined || ids.length > 1 || this.#ids.has(id)) return undefined
+    if (tripOptions !== undefined && view.trips.idNamed(tripOptions.externalId) !== id) return undefined
+    const partition = this.#partitions.get(locateTrip(this.#salt, id) ?? NOWHERE)
+    if (partition === undefined) return undefined
+    const { scope } = update
+    const hasTransitions = transitions.length > 0
+    const request = { scope, deviceId, update, profile, number, time, hasTransitions }
+    const outcome = this.#plain.take(request, { partition, id }, view, this.#time)
+    if (outcome !== undefined) this.#ids.add(id)
+    return outcome
   }
 
   take(row: UpdateRow): ShortcutOutcome | undefined {
@@ -96,7 +127,9 @@ export class TripShortcut implements FeedShortcut {
   }
 
   commit(commit: CommandCommit, events: StoredEvent[]): void {
-    if (this.#taken.length === 0) return
+    if (this.#ids.size === 0) return
+    this.#ids.clear()
+    this.#plain.commit(commit, events)
     const { writer, time, registry } = commit
     let current: Partition | undefined
     for (const { row, moves, outcome } of this.#taken) {
@@ -120,7 +153,6 @@ export class TripShortcut implements FeedShortcut {
     }
     current?.end(writer, events)
     this.#taken.length = 0
-    this.#ids.clear()
   }
 
   /** @returns undefined if the row must be told by the feed */

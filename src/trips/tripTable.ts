@@ -7,20 +7,21 @@ import { nameHash } from '../runtime/nameHash.ts'
 import { RowBytes } from '../runtime/rowBytes.ts'
 import { RowChains } from '../runtime/rowChains.ts'
 import { lifeBegan } from './machine/status.ts'
-import { MovedTrips } from './movedTrips.ts'
+import { MovedTrips, type Kept } from './movedTrips.ts'
 import { Trail, type TrailPoint } from './trail.ts'
 import { packTrip, unpackTrip } from './tripCodec.ts'
-import { readTripRow, writeTripPut, writeTripRemoved } from './tripRows.ts'
+import { courseOf, onCourse, TripCourses, type Course } from './tripCourses.ts'
+import { readTripRow, writeTripMoved, writeTripPut, writeTripRemoved } from './tripRows.ts'
 
 /**
- * The trips of one partition: packed as bytes, with the fields by which many are looked through in columns, and their
- * locations beside them.
+ * The trips of one partition: packed as bytes, with the fields by which many are looked through in columns, what has
+ * changed of them since they were packed (tripCourses.ts), and their locations beside them.
  *
  * Owns: rows, look-ups, what a row of a commit does. Does not own: what happens to a trip, which trips there may be.
  */
 
 /** The bytes of a trip besides its data and locations: columns and links. */
-const TRIP_BYTES = 150
+const TRIP_BYTES = 220
 const FIRST_ROWS = 64
 const FREE = -1
 /** How many rows a step looks at. */
@@ -58,8 +59,11 @@ export class TripTable implements ActorTable {
   readonly #users = new RowChains()
   readonly #records = new RowChains()
   readonly #moved = new MovedTrips()
-  /** The trip that was unpacked last. Each update looks at the same trip several times. */
+  /** What has changed of trips since they were packed. */
+  readonly #courses = new TripCourses()
+  /** The trip that was unpacked last, and the same on its course. Each update looks at the same trip several times. */
   #lastRow = -1
+  #lastBase: Trip | undefined
   #last: Trip | undefined
   /** Rows with events that could be told again. */
   readonly #told = new Set<number>()
@@ -110,11 +114,33 @@ export class TripTable implements ActorTable {
   }
 
   get(row: number): Trip {
-    if (row !== this.#lastRow || this.#last === undefined) {
-      this.#last = this.#moved.get(row) ?? unpackTrip(this.#packed.bytes(row))
+    const base = this.#base(row)
+    if (this.#last !== undefined) return this.#last
+    const course = this.#courses.get(row)
+    return (this.#last = course === undefined ? base : onCourse(base, course))
+  }
+
+  /** The trip as it was last written whole. */
+  #base(row: number): Trip {
+    if (row !== this.#lastRow || this.#lastBase === undefined) {
+      this.#lastBase = this.#moved.get(row) ?? unpackTrip(this.#packed.bytes(row))
       this.#lastRow = row
+      this.#last = undefined
     }
-    return this.#last
+    return this.#lastBase
+  }
+
+  /**
+   * A trip that has moved lately, as it was last written whole. It stays unpacked for another while.
+   * @returns undefined if it has not
+   */
+  movedAgain(row: number): Kept | undefined {
+    return this.#moved.movedAgain(row)
+  }
+
+  /** The change since it was written whole; undefined if there is none. */
+  course(row: number): Course | undefined {
+    return this.#courses.get(row)
   }
 
   /**
@@ -123,9 +149,14 @@ export class TripTable implements ActorTable {
    */
   #setPacked(row: number, packed: Uint8Array, moved?: Trip): void {
     this.#packed.set(row, packed, packed.length)
+    this.#courses.clear(row)
     if (moved === undefined) this.#moved.delete(row)
     else this.#moved.put(row, moved, packed.length)
-    if (row === this.#lastRow) this.#last = undefined
+    this.#forgetLast(row)
+  }
+
+  #forgetLast(row: number): void {
+    if (row === this.#lastRow) this.#lastBase = this.#last = undefined
   }
 
   limitUnpacked(bytes: number): void {
@@ -171,11 +202,45 @@ export class TripTable implements ActorTable {
     const trail = row < 0 ? undefined : this.#trails[row]
     const added = change.added !== undefined && this.#wants(trail, change) ? change.added : undefined
     const isCleared = change.isCleared === true && trail !== undefined
+    if (row >= 0 && !isCleared) {
+      const base = this.#base(row)
+      const course = courseOf(base, trip)
+      if (course !== undefined) {
+        writeTripMoved(writer, trip, course, added !== undefined)
+        this.#setCourse(row, course, added)
+        if (change.added !== undefined) this.#moved.put(row, base, this.#packed.length(row))
+        return
+      }
+    }
     const packed = packTrip(trip)
     writeTripPut(writer, packed, isCleared, added === undefined ? [] : [added])
     // Only a trip that an update moved has the members of an unpacked one, because it is made from one.
     const isMoved = row >= 0 && change.added !== undefined
     this.#set(row, trip, packed, isCleared, added === undefined ? undefined : [added], isMoved)
+  }
+
+  /**
+   * Stores the course of a trip that has moved and did not change otherwise, and writes the row that makes this durable.
+   * @param kept the trip ({@link movedAgain})
+   */
+  putCourse(writer: FrameWriter, row: number, { trip }: Kept, course: Course): void {
+    const { movedAt: time, latitude, longitude } = course
+    const place = { time, latitude, longitude }
+    const added = this.#trails[row]?.wants(place) === false ? undefined : place
+    writeTripMoved(writer, trip, course, added !== undefined)
+    this.#setCourse(row, course, added)
+  }
+
+  #setCourse(row: number, course: Course, added: TrailPoint | undefined): void {
+    this.#courses.set(row, course)
+    this.#times[row * TIMES + 1] = course.updatedAt
+    if (row === this.#lastRow) this.#last = undefined
+    if (added === undefined) return
+    const trail = (this.#trails[row] ??= new Trail())
+    const before = trail.memory
+    trail.add(added)
+    if (trail.memory === before) return
+    this.#count(row, this.#scopes[row]!, this.#packed.length(row))
   }
 
   #wants(trail: Trail | undefined, { isCleared, added }: TrailChange): boolean {
@@ -196,6 +261,13 @@ export class TripTable implements ActorTable {
       if (row >= 0) this.#delete(row)
       return
     }
+    if (read.is === 'moved') {
+      const { scope, id, course, isKept } = read
+      const { movedAt: time, latitude, longitude } = course
+      const row = this.find(scope, id)
+      if (row >= 0) this.#setCourse(row, course, isKept ? { time, latitude, longitude } : undefined)
+      return
+    }
     const { packed, isCleared, added } = read
     const trip = unpackTrip(packed)
     this.#set(this.find(trip.scope, trip.id), trip, packed, isCleared, added)
@@ -203,7 +275,10 @@ export class TripTable implements ActorTable {
 
   writeAll(writer: FrameWriter): void {
     for (let row = 0; row < this.length; row++) {
-      if (this.exists(row)) writeTripPut(writer, this.#packed.bytes(row), false, this.#trails[row] ?? [])
+      if (!this.exists(row)) continue
+      writeTripPut(writer, this.#packed.bytes(row), false, this.#trails[row] ?? [])
+      const course = this.#courses.get(row)
+      if (course !== undefined) writeTripMoved(writer, this.#base(row), course, false)
     }
   }
 
@@ -227,7 +302,7 @@ export class TripTable implements ActorTable {
     const trip = this.get(row)
     const packed = packTrip({ ...trip, told: [] })
     this.#setPacked(row, packed)
-    this.#count(row, trip.scope, packed)
+    this.#count(row, trip.scope, packed.length)
   }
 
   /**
@@ -260,7 +335,7 @@ export class TripTable implements ActorTable {
     this.#times[at * TIMES + 2] = lifeBegan(trip)
     if (trip.told.length > 0) this.#told.add(at)
     else this.#told.delete(at)
-    this.#count(at, trip.scope, packed)
+    this.#count(at, trip.scope, packed.length)
     if (isNew) this.#link(at, trip)
   }
 
@@ -285,7 +360,8 @@ export class TripTable implements ActorTable {
     this.#told.delete(row)
     this.#packed.delete(row)
     this.#moved.delete(row)
-    if (row === this.#lastRow) this.#last = undefined
+    this.#forgetLast(row)
+    this.#courses.clear(row)
     this.#trails[row] = undefined
     this.#scopes[row] = FREE
     this.#freed.push(row)
@@ -330,11 +406,11 @@ export class TripTable implements ActorTable {
   }
 
   #isOf(row: number, scope: ScopeId, matches: (trip: Trip) => boolean): boolean {
-    return this.#scopes[row] === scope && matches(this.get(row))
+    return this.#scopes[row] === scope && matches(this.#base(row))
   }
 
-  #count(row: number, scope: ScopeId, packed: Uint8Array): void {
-    this.#size(row, scope, TRIP_BYTES + packed.length + (this.#trails[row]?.memory ?? 0))
+  #count(row: number, scope: ScopeId, packedBytes: number): void {
+    this.#size(row, scope, TRIP_BYTES + packedBytes + (this.#trails[row]?.memory ?? 0))
   }
 
   #size(row: number, scope: ScopeId, bytes: number): void {
@@ -361,6 +437,7 @@ export class TripTable implements ActorTable {
     const sizes = new Float64Array(rows)
     sizes.set(this.#sizes)
     this.#sizes = sizes
+    this.#courses.expect(rows)
   }
 }
 

@@ -337,7 +337,7 @@ t.test('frames', async (t) => {
     writer.endCommit()
     const frame = Uint8Array.from(writer.take())
     t.doesNotThrow(tooMuch(frame))
-    t.throws(tooMuch(Uint8Array.from([4, ...frame.subarray(1)])), /frame version 4 is not 3.*newer/)
+    t.throws(tooMuch(Uint8Array.from([5, ...frame.subarray(1)])), /frame version 5 is not 4.*newer/)
     for (let end = 10; end < frame.length; end++) t.throws(tooMuch(frame.subarray(0, end)), `cut at ${end}`)
   })
 })

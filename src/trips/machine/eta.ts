@@ -202,7 +202,7 @@ export function etasAt(
 }
 
 /** What is left of a section, as a share of it. */
-function factorOf(
+export function factorOf(
   section: Section,
   estimate: Estimate,
   [longitude, latitude]: Position,

@@ -200,7 +200,10 @@ function geofenceOf(
 }
 
 /** Whether the user can be in the geofence; otherwise it counts as a point. */
-function counts(geofence: GeofenceProperties, { user, receivedAt }: TripMove): boolean {
+export function counts(
+  geofence: GeofenceProperties,
+  { user, receivedAt }: Pick<TripMove, 'user' | 'receivedAt'>,
+): boolean {
   return isActiveAt(geofence, receivedAt) && isMeantFor(geofence, user.userId)
 }
 
@@ -346,6 +349,6 @@ function isDelayedNow(trip: Trip, { tripDelayThreshold }: Settings): boolean {
   return !trip.isDelayTold && delayOf(trip, -Infinity, tripDelayThreshold)?.delayed === true
 }
 
-function mayTell({ toldAt }: Trip, time: number, seconds: number): boolean {
+export function mayTell({ toldAt }: Pick<Trip, 'toldAt'>, time: number, seconds: number): boolean {
   return toldAt === undefined || time - toldAt >= seconds * 1000
 }
