@@ -78,9 +78,11 @@ const OTHERS = { name: 'others', from: size.trips, to: size.devices } as const
 const NEVER_SECONDS = 3600
 /** Updates of others per second, while many trips want an ETA at once. */
 const BURST_RATE = 1000
-const SETTLE_MS = options.smoke ? 500 : 3000
-/** A minute after its last change, a trip forgets the events that could be told again. */
-const REST_MS = options.smoke ? 0 : 75_000
+/**
+ * A minute after its last change, a trip forgets the events that could be told again, and up to a minute after its last
+ * move its objects.
+ */
+const REST_MS = options.smoke ? 0 : 80_000
 /** Clock ticks per second of /proc/<pid>/stat. */
 const TICKS_PER_SECOND = 100
 
@@ -385,7 +387,6 @@ async function memoryOf(generator: Generator) {
   const bytes = await idleTripBytes(folder, generator, {
     trips: size.idle,
     restMs: REST_MS,
-    settleMs: SETTLE_MS,
     seed,
   })
   return { rows: [row('memory of a trip at rest, bytes', bytes, STATED.idleBytes)], notes: [], details: {} }

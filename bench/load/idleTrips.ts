@@ -1,21 +1,20 @@
 /** What a trip at rest takes. */
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { median } from '../figures.ts'
 import { progress } from '../progress.ts'
 import { HttpContender } from './httpContender.ts'
 import type { Generator } from './load.ts'
-import { seedGeofences, startRingfence, type ServerProcess } from './servers.ts'
-import { SNAPSHOTS_AT_ONCE, snapshotsWritten } from './snapshots.ts'
-import { cityGeofences, postTrips, writeStanding } from './tripWorkload.ts'
+import { seedGeofences, startRingfence } from './servers.ts'
+import { cityGeofences, postTrips, writeStanding, type Part } from './tripWorkload.ts'
 
-/** The first trips also pay for what every start with trips needs. */
-const FEW_SHARE = 0.1
-const STARTS = 3
+const LOOK_MS = 100
+const LOOKS = 600
 
 /**
- * Memory of a trip that was started and is at rest, bytes: the difference between servers that have read their data,
- * with the same devices, of which few or all are on trips.
+ * Memory of a trip that was started and is at rest, in bytes. A server has as many devices as trips, and first half as many
+ * trips, then all of them. Each time it collects its garbage, and counts what it still holds in objects and in buffers.
+ * The difference is what the other half takes, in everything that is kept for a trip: its state, names and locations.
  */
 export async function idleTripBytes(
   folder: string,
@@ -24,49 +23,39 @@ export async function idleTripBytes(
     readonly trips: number
     /** How long a trip is at rest before it is measured. */
     readonly restMs: number
-    readonly settleMs: number
     readonly seed: number
   },
 ): Promise<number> {
-  const { trips, restMs, settleMs, seed } = options
-  const few = Math.round(trips * FEW_SHARE)
-  const all = { name: 'idle', from: 0, to: trips }
-  const standing = writeStanding(folder, all, seed)
-  const spare = writeStanding(folder, { name: 'spare', from: trips, to: 2 * trips }, seed)
+  const { trips, restMs, seed } = options
+  const file = join(folder, 'heap')
+  const half = Math.round(trips / 2)
+  const first = { name: 'first', from: 0, to: half }
+  const second = { name: 'second', from: half, to: trips }
+  const halves = [first, second].map((part) => ({ part, standing: writeStanding(folder, part, seed) }))
   seedGeofences(folder, cityGeofences(seed), () => {})
-  const session = async (work: (server: ServerProcess) => Promise<void>) => {
-    const server = await startRingfence(folder, { env: SNAPSHOTS_AT_ONCE })
-    try {
-      await work(server)
-    } finally {
-      await server.stop()
-    }
+  const env = { RINGFENCE_BENCH_HEAP: file }
+  const server = await startRingfence(folder, { env, preloads: ['bench/load/heapReport.ts'] })
+  const move = async () => {
+    for (const { part, standing } of halves)
+      await new HttpContender(part.name, server, standing, generator).warmUp()
   }
-  const onTrips = (to: number) =>
-    session(async (server) => {
-      await postTrips(server, generator, folder, { ...all, to }, seed)
-      await new HttpContender('idle', server, standing, generator).warmUp()
-      progress(`${to} trips come to rest, for ${restMs / 1000} s`)
-      await sleep(restMs)
-      // Others move, so that snapshots are written again.
-      await new HttpContender('spare', server, spare, generator).warmUp()
-      progress('snapshots are written')
-      await snapshotsWritten(join(folder, 'data'))
-    })
-  const resident = async () => {
-    const bytes: number[] = []
-    for (let n = 0; n < STARTS; n++)
-      await session(async (server) => {
-        progress(`start ${n + 1} of ${STARTS}`)
-        await sleep(settleMs)
-        bytes.push(server.rssBytes())
-      })
-    return median(bytes)
+  /** The bytes that are held with more trips. */
+  const heldWith = async (part: Part): Promise<number> => {
+    await postTrips(server, generator, folder, part, seed)
+    // All devices move, so that what is kept of them is the same each time.
+    await move()
+    progress(`the trips of the ${part.name} half come to rest, for ${restMs / 1000} s`)
+    await sleep(restMs)
+    rmSync(file, { force: true })
+    process.kill(server.pid, 'SIGUSR2')
+    for (let n = 0; n < LOOKS && !existsSync(file); n++) await sleep(LOOK_MS)
+    return Number(readFileSync(file, 'utf8'))
   }
-  progress('few idle trips')
-  await onTrips(few)
-  const before = await resident()
-  progress('many idle trips')
-  await onTrips(trips)
-  return Math.round(((await resident()) - before) / (trips - few))
+  try {
+    await move()
+    const few = await heldWith(first)
+    return Math.round(((await heldWith(second)) - few) / (trips - half))
+  } finally {
+    await server.stop()
+  }
 }

@@ -11,7 +11,8 @@ import { OUTCOME_MS, type FeedOutcome } from './feedOutcome.ts'
  * Owns: what is remembered, and for how long. Does not own: when rows are told (tripDispatcher.ts).
  *
  * Invariants
- * - SEEN-1: It keeps no more than the given bytes. The device that was seen the longest time ago is forgotten first.
+ * - SEEN-1: It keeps no more than the given bytes. The device that was seen the longest time ago is forgotten first. Of
+ *   those whose trips moved with their updates, it is the one for which this began first.
  * - SEEN-2: The events of a row that is not its device's last are there for {@link OUTCOME_MS}, unless those of the device
  *   take more than a quarter of the bytes. Then the oldest are forgotten.
  */
@@ -67,11 +68,15 @@ export class SeenOutcomes {
 
   /**
    * Remembers that the device's trips moved together with its row. What it saw is not kept, because in the same process
-   * its trips can be asked: the texts of all devices on trips would be a third of what survives of an update.
+   * its trips can be asked: the texts of all devices on trips would be a third of what survives of an update. Where it
+   * has moved like this before, it keeps its place among the others, which is cheaper.
    */
   moved(device: string, number: number): void {
     const before = this.#devices.get(device)
-    if (before !== undefined) this.#forget(device, before)
+    if (before !== undefined) {
+      if (before.trip === undefined) return void (before.number = number)
+      this.#forget(device, before)
+    }
     const none = { earlier: undefined, earlierBytes: 0 }
     this.#set(device, { number, trip: undefined, events: NO_EVENTS, bytes: SEEN_BYTES, ...none })
   }
@@ -119,7 +124,7 @@ const NO_EVENTS: readonly string[] = []
 
 /** The last outcome of a device. */
 interface Seen {
-  readonly number: number
+  number: number
   /** Undefined if it is the present trip. */
   readonly trip: string | null | undefined
   readonly events: readonly string[]

@@ -238,7 +238,9 @@ function readRoutes({ service, trips, users }: TripRouteParts): Route[] {
       isEnteredFirst: true,
       summary: 'Delete a trip',
       description:
-        'Removes the trip without an event. For a day, tripOptions of its externalId create no trip.',
+        'Removes the trip without an event. For a day, tripOptions of its externalId create no trip. By externalId it ' +
+        'removes the active trip of that name, else the one that was created last. So the same call once more removes ' +
+        'the one before it. Whoever may have to repeat a call names the trip by its `_id`.',
       params: Id,
       answers: { 200: Type.Object({}), ...Unknown },
       handler: async (call) => {

@@ -115,3 +115,16 @@ t.test('whoever would be answered too late is told so at once', async (t) => {
   }
   t.ok(new RoadWays(nowhere).isHopeless(WAY))
 })
+
+t.test('those that are about to ask count as waiting, and are forgotten if they do not', async (t) => {
+  const ways = waysOf(() => sleep(50, ANSWER))
+  await Promise.all(Array.from({ length: 60 }, () => ways.measure(WAY)))
+  // A thousand updates of one frame ask before the first of them is measured.
+  const hopeful = Array.from({ length: 1000 }, () => ways.isHopeless(WAY)).filter((one) => !one).length
+  t.ok(hopeful > 20 && hopeful <= 60, `${hopeful} of 1,000 may ask`)
+  const sections = await Promise.all(Array.from({ length: hopeful }, () => ways.measure(WAY)))
+  t.equal(sections.filter((one) => one === undefined).length, 0, 'each of them is answered in time')
+  while (!ways.isHopeless(WAY));
+  await sleep(1050)
+  t.notOk(ways.isHopeless(WAY), 'nobody has asked')
+})

@@ -174,3 +174,26 @@ t.test('a row that no trip remembers is acknowledged before it is answered', asy
   t.strictSame(told, [1, 1, 2], 'until it is acknowledged, it is told again')
   t.equal(waiting(engine), 1)
 })
+
+t.test('many rows of one frame are told in turns, with everything else in between', async (t) => {
+  const engine = new Engine({ partitions: 1 })
+  const devices = Array.from({ length: 100 }, (_, i) => `phone-${i}`)
+  await Promise.all(devices.map((deviceId) => tell(engine, deviceId)))
+  let told = 0
+  const dispatcher = courierOf(engine, async () => {
+    told++
+    return NOTHING
+  })
+  t.teardown(() => dispatcher.stop())
+  dispatcher.committed(engine.partitions)
+  t.strictSame([told, dispatcher.waiting], [0, 100], 'the answers of the frame are sent first')
+  const turns: number[] = []
+  while (told < 100) {
+    const before = told
+    await new Promise((resolve) => setImmediate(resolve))
+    if (told > before) turns.push(told - before)
+  }
+  t.ok(Math.max(...turns) <= 16, turns.join())
+  t.ok(turns.length >= 7)
+  await until(async () => waiting(engine) === 0)
+})

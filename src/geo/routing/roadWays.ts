@@ -47,6 +47,10 @@ export class RoadWays {
   #underWay = 0
   /** How many wait for their turn, without those that have given up. */
   #waiting = 0
+  /** How many were not hopeless, and will be asked for. */
+  #announced = 0
+  /** When the last of them was, as a time of `performance.now()`. */
+  #announcedAt = -Infinity
   /** About how long the engine takes for an answer while {@link AT_ONCE} are asked for, in milliseconds. */
   #answerMs = 0
 
@@ -56,16 +60,22 @@ export class RoadWays {
 
   /**
    * Whether {@link measure} would not know the way, as far as that can be told at once: there is no network, or so many
-   * wait that the answer would be late. Whoever then does without it says so by {@link gaveUp}.
+   * wait that the answer would be late. Whoever then does without it says so by {@link gaveUp}. All others are expected to
+   * ask for it soon, and count as waiting: a thousand updates that come at once find this out before any of them asks.
    */
   isHopeless(way: Way): boolean {
-    if (this.#isBusy) return true
+    const now = performance.now()
+    // An update whose trip has ended in the meantime asks for nothing.
+    if (now - this.#announcedAt > GIVE_UP_MS) this.#announced = 0
+    if (this.#isBusyWith(this.#announced)) return true
     try {
       this.#engines.containing(pointsOf(way))
-      return false
     } catch {
       return true
     }
+    this.#announced++
+    this.#announcedAt = now
+    return false
   }
 
   /** Counts a way that was not measured because it is hopeless. */
@@ -78,16 +88,21 @@ export class RoadWays {
    * @returns undefined if there is no network, no road, no way, or no time
    */
   async measure(way: Way): Promise<readonly Section[] | undefined> {
-    const sections = this.#isBusy ? undefined : await this.#inTime(way)
+    if (this.#announced > 0) this.#announced--
+    const sections = this.#isBusyWith(0) ? undefined : await this.#inTime(way)
     this.counters[sections === undefined ? 'unknown' : 'measured']++
     return sections
   }
 
-  /** Whether another answer would be late: after those under way, those that wait, and its own. */
-  get #isBusy(): boolean {
-    if (this.#underWay < AT_ONCE) return false
-    if (this.#waiting >= MOST_WAITING) return true
-    return (Math.floor(this.#waiting / AT_ONCE) + 2) * this.#answerMs > EXPECTED_MS
+  /**
+   * Whether another answer would be late: after those under way, those that wait, and its own.
+   * @param announced how many more will wait before it
+   */
+  #isBusyWith(announced: number): boolean {
+    if (this.#underWay + announced < AT_ONCE) return false
+    const waiting = this.#waiting + announced
+    if (waiting >= MOST_WAITING) return true
+    return (Math.floor(waiting / AT_ONCE) + 2) * this.#answerMs > EXPECTED_MS
   }
 
   async #inTime(way: Way): Promise<readonly Section[] | undefined> {
