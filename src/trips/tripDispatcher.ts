@@ -48,7 +48,7 @@ export interface DispatcherParts {
  */
 const DEVICES_AT_ONCE = 2048
 /** How many devices have their turn at once. Beginning with one takes some 30 µs. */
-const DEVICES_A_TURN = 16
+const DEVICES_A_TURN = 64
 const PAUSES = { firstMs: 20, lastMs: 2000 }
 /** Rows are acknowledged together after this time, because each acknowledgement costs a commit. */
 const GATHER_MS = 50

@@ -49,7 +49,7 @@ export interface ShortcutParts {
  *
  * Invariants
  * - SHORTCUT-1: A trip does not change between {@link take} and {@link commit}.
- * - SHORTCUT-2: What it keeps is bounded: no more than {@link MOST_MOVES} trips a frame.
+ * - SHORTCUT-2: What it keeps is bounded: no more than {@link MOST_MOVES} trips a frame. So is what it works out.
  */
 export class TripShortcut implements FeedShortcut {
   readonly #partitions: ReadonlyMap<number, Partition>
@@ -61,6 +61,8 @@ export class TripShortcut implements FeedShortcut {
   readonly #ids = new Set<string>()
   #time = 0
   #registry: RegistryView | undefined
+  /** How many straight lines took the place of ways in the frame. */
+  #straight = 0
 
   /** Moves the trips of a host's partitions. */
   constructor(partitions: readonly Partition[], salt: StoreSalt, parts: ShortcutParts = {}) {
@@ -73,6 +75,7 @@ export class TripShortcut implements FeedShortcut {
   begin(time: number, registry: RegistryView): void {
     this.#time = time
     this.#registry = registry
+    this.#straight = 0
   }
 
   takePlain(
@@ -177,7 +180,8 @@ export class TripShortcut implements FeedShortcut {
     const to = moved(trip, move, surroundings, undefined)
     if (to === undefined) return undefined
     if (!('stops' in to)) return { partition, moved: to, isWayUnknown: false }
-    if (ways?.isHopeless(to) === true) {
+    if (ways !== undefined && this.#straight < MOST_STRAIGHT && ways.isHopeless(to)) {
+      this.#straight++
       const straight = moved(trip, move, surroundings, { question: to, sections: undefined })
       return { partition, moved: straight as Moved, isWayUnknown: true }
     }
@@ -188,6 +192,11 @@ export class TripShortcut implements FeedShortcut {
 
 /** Reading and writing so many trips takes milliseconds. */
 const MOST_MOVES = 1000
+/**
+ * How many trips of a frame get another ETA by the straight line. Where a thousand want one at once, those of others would
+ * wait behind them; the feed moves the rest in turns.
+ */
+const MOST_STRAIGHT = 64
 /** The number of no partition. */
 const NOWHERE = -1
 

@@ -10,6 +10,7 @@ import { lifeBegan } from './machine/status.ts'
 import { MovedTrips, type Kept } from './movedTrips.ts'
 import { Trail, type TrailPoint } from './trail.ts'
 import { packTrip, unpackTrip } from './tripCodec.ts'
+import { FREE, TIMES, TripColumns } from './tripColumns.ts'
 import { courseOf, onCourse, TripCourses, type Course } from './tripCourses.ts'
 import { readTripRow, writeTripMoved, writeTripPut, writeTripRemoved } from './tripRows.ts'
 
@@ -22,8 +23,6 @@ import { readTripRow, writeTripMoved, writeTripPut, writeTripRemoved } from './t
 
 /** The bytes of a trip besides its data and locations: columns and links. */
 const TRIP_BYTES = 220
-const FIRST_ROWS = 64
-const FREE = -1
 /** How many rows a step looks at. */
 const ROWS_A_STEP = 256
 /** The share of trips that move in what a partition may have unpacked. */
@@ -49,11 +48,7 @@ export class TripTable implements ActorTable {
   readonly #packed = new RowBytes()
   readonly #trails: (Trail | undefined)[] = []
   readonly #freed: number[] = []
-  #scopes = new Int32Array(FIRST_ROWS).fill(FREE)
-  #statuses = new Uint8Array(FIRST_ROWS)
-  /** For each row, in turn: createdAt, updatedAt, and the time from which the expiration counts. */
-  #times = new Float64Array(FIRST_ROWS * TIMES)
-  #sizes = new Float64Array(FIRST_ROWS)
+  readonly #columns = new TripColumns()
   readonly #ids = new RowChains()
   readonly #names = new RowChains()
   readonly #users = new RowChains()
@@ -85,15 +80,15 @@ export class TripTable implements ActorTable {
   }
 
   exists(row: number): boolean {
-    return row < this.length && this.#scopes[row] !== FREE
+    return row < this.length && this.#columns.scopes[row] !== FREE
   }
 
   scope(row: number): ScopeId {
-    return this.#scopes[row]!
+    return this.#columns.scopes[row]!
   }
 
   status(row: number): TripStatus {
-    return TRIP_STATUSES[this.#statuses[row]!]!
+    return TRIP_STATUSES[this.#columns.statuses[row]!]!
   }
 
   isActive(row: number): boolean {
@@ -101,16 +96,16 @@ export class TripTable implements ActorTable {
   }
 
   createdAt(row: number): number {
-    return this.#times[row * TIMES]!
+    return this.#columns.times[row * TIMES]!
   }
 
   updatedAt(row: number): number {
-    return this.#times[row * TIMES + 1]!
+    return this.#columns.times[row * TIMES + 1]!
   }
 
   /** The time from which the expiration counts; see `lifeBegan`. */
   lifeBegan(row: number): number {
-    return this.#times[row * TIMES + 2]!
+    return this.#columns.times[row * TIMES + 2]!
   }
 
   get(row: number): Trip {
@@ -233,14 +228,14 @@ export class TripTable implements ActorTable {
 
   #setCourse(row: number, course: Course, added: TrailPoint | undefined): void {
     this.#courses.set(row, course)
-    this.#times[row * TIMES + 1] = course.updatedAt
+    this.#columns.times[row * TIMES + 1] = course.updatedAt
     if (row === this.#lastRow) this.#last = undefined
     if (added === undefined) return
     const trail = (this.#trails[row] ??= new Trail())
     const before = trail.memory
     trail.add(added)
     if (trail.memory === before) return
-    this.#count(row, this.#scopes[row]!, this.#packed.length(row))
+    this.#count(row, this.#columns.scopes[row]!, this.#packed.length(row))
   }
 
   #wants(trail: Trail | undefined, { isCleared, added }: TrailChange): boolean {
@@ -328,11 +323,11 @@ export class TripTable implements ActorTable {
       for (const point of added) trail.add(point)
     }
     const wasActive = !isNew && this.isActive(at)
-    this.#statuses[at] = TRIP_STATUSES.indexOf(trip.status)
+    this.#columns.statuses[at] = TRIP_STATUSES.indexOf(trip.status)
     this.active += Number(this.isActive(at)) - Number(wasActive)
-    this.#times[at * TIMES] = trip.createdAt
-    this.#times[at * TIMES + 1] = trip.updatedAt
-    this.#times[at * TIMES + 2] = lifeBegan(trip)
+    this.#columns.times[at * TIMES] = trip.createdAt
+    this.#columns.times[at * TIMES + 1] = trip.updatedAt
+    this.#columns.times[at * TIMES + 2] = lifeBegan(trip)
     if (trip.told.length > 0) this.#told.add(at)
     else this.#told.delete(at)
     this.#count(at, trip.scope, packed.length)
@@ -341,8 +336,9 @@ export class TripTable implements ActorTable {
 
   #take(trip: Trip): number {
     const row = this.#freed.pop() ?? this.length++
-    this.#reserve(row)
-    this.#scopes[row] = trip.scope
+    this.#columns.reserve(row)
+    this.#courses.expect(this.#columns.rows)
+    this.#columns.scopes[row] = trip.scope
     while (this.#trails.length < row) this.#trails.push(undefined)
     this.#trails[row] = undefined
     this.count++
@@ -363,7 +359,7 @@ export class TripTable implements ActorTable {
     this.#forgetLast(row)
     this.#courses.clear(row)
     this.#trails[row] = undefined
-    this.#scopes[row] = FREE
+    this.#columns.scopes[row] = FREE
     this.#freed.push(row)
     this.count--
   }
@@ -406,7 +402,7 @@ export class TripTable implements ActorTable {
   }
 
   #isOf(row: number, scope: ScopeId, matches: (trip: Trip) => boolean): boolean {
-    return this.#scopes[row] === scope && matches(this.#base(row))
+    return this.#columns.scopes[row] === scope && matches(this.#base(row))
   }
 
   #count(row: number, scope: ScopeId, packedBytes: number): void {
@@ -414,35 +410,13 @@ export class TripTable implements ActorTable {
   }
 
   #size(row: number, scope: ScopeId, bytes: number): void {
-    const more = bytes - this.#sizes[row]!
-    this.#sizes[row] = bytes
+    const more = bytes - this.#columns.sizes[row]!
+    this.#columns.sizes[row] = bytes
     if (more === 0) return
     this.#bytesOfScope.set(scope, (this.#bytesOfScope.get(scope) ?? 0) + more)
     this.#memory.add(scope, more)
   }
-
-  #reserve(row: number): void {
-    let rows = this.#scopes.length
-    if (row < rows) return
-    while (row >= rows) rows *= 2
-    const scopes = new Int32Array(rows).fill(FREE)
-    scopes.set(this.#scopes)
-    this.#scopes = scopes
-    const statuses = new Uint8Array(rows)
-    statuses.set(this.#statuses)
-    this.#statuses = statuses
-    const times = new Float64Array(rows * TIMES)
-    times.set(this.#times)
-    this.#times = times
-    const sizes = new Float64Array(rows)
-    sizes.set(this.#sizes)
-    this.#sizes = sizes
-    this.#courses.expect(rows)
-  }
 }
-
-/** How many times a row's columns have. */
-const TIMES = 3
 
 function* chain(chains: RowChains, first: number): Generator<number> {
   for (let row = first; row >= 0; row = chains.next(row)) yield row

@@ -177,23 +177,22 @@ t.test('a row that no trip remembers is acknowledged before it is answered', asy
 
 t.test('many rows of one frame are told in turns, with everything else in between', async (t) => {
   const engine = new Engine({ partitions: 1 })
-  const devices = Array.from({ length: 100 }, (_, i) => `phone-${i}`)
+  const devices = Array.from({ length: 200 }, (_, i) => `phone-${i}`)
   await Promise.all(devices.map((deviceId) => tell(engine, deviceId)))
-  let told = 0
-  const dispatcher = courierOf(engine, async () => {
-    told++
+  const told: number[] = []
+  const dispatcher = courierOf(engine, async ({ number }) => {
+    told.push(number)
     return NOTHING
   })
   t.teardown(() => dispatcher.stop())
   dispatcher.committed(engine.partitions)
-  t.strictSame([told, dispatcher.waiting], [0, 100], 'the answers of the frame are sent first')
+  t.strictSame([told.length, dispatcher.waiting], [0, 200], 'the answers of the frame are sent first')
   const turns: number[] = []
-  while (told < 100) {
-    const before = told
+  while (told.length < 200) {
+    const before = told.length
     await new Promise((resolve) => setImmediate(resolve))
-    if (told > before) turns.push(told - before)
+    if (told.length > before) turns.push(told.length - before)
   }
-  t.ok(Math.max(...turns) <= 16, turns.join())
-  t.ok(turns.length >= 7)
+  t.ok(Math.max(...turns) <= 64, turns.join())
   await until(async () => waiting(engine) === 0)
 })

@@ -179,3 +179,50 @@ t.test('no more than a thousand trips move in a frame', async (t) => {
   })
   t.strictSame([taken.filter((one) => one !== undefined).length, taken.at(-1)], [1000, undefined])
 })
+
+t.test('where many trips of a frame want another ETA, most of them move in turns after it', async (t) => {
+  const { clock, engine, life, update } = await underWay()
+  const users = Array.from({ length: 100 }, (_, i) => `user-${i}`)
+  for (const userId of users)
+    await life.service.post(0, userId, {
+      fields: { ...NOTHING, userId, destination: HOME },
+      wantsLocations: false,
+    })
+  const track = (kilometers: number) =>
+    Promise.all(users.map((userId) => engine.track({ ...update(kilometers, userId), userId })))
+  await track(20)
+  await until(() => life.isCalm)
+  clock.advance(30_000)
+  // There are no roads.
+  const moved = (await track(60)).filter((one) => applied(one).trips !== undefined)
+  t.equal(moved.length, 64)
+  await until(() => life.isCalm)
+  const sources = tripsOf(engine.partitions).map(
+    ({ externalId, eta }) => externalId !== 'order' && eta?.source,
+  )
+  t.equal(sources.filter((source) => source === 'straight').length, 100)
+})
+
+t.test(
+  'a device under way moves its trip plainly: one short row, with the same answer and events',
+  async (t) => {
+    const { clock, engine, update, restarted } = await underWay()
+    // The first move writes the trip whole, because the feed has kept its events.
+    await engine.track(update(19.9))
+    const bytes = (frame: Uint8Array | undefined) => frame?.length ?? 0
+    clock.advance(2000)
+    const { trips } = applied(await engine.track(update(19.8)))
+    const shown = JSON.parse(trips!.trip!)
+    t.strictSame(
+      trips!.events.map((event) => JSON.parse(event).trip),
+      [shown],
+    )
+    t.equal(shown.eta.duration, tripsOf(engine.partitions)[0]!.eta!.duration)
+    engine.world.set(0, { tripUpdateSeconds: 3600 })
+    clock.advance(2000)
+    await engine.track(update(19.7))
+    const silent = bytes(engine.log.frames.at(-1))
+    t.ok(silent < 400, `${silent} bytes for the device and its trip`)
+    t.strictSame(tripsOf(restarted().partitions), tripsOf(engine.partitions))
+  },
+)
