@@ -188,14 +188,22 @@ t.test('where many trips of a frame want another ETA, most of them move in turns
       fields: { ...NOTHING, userId, destination: HOME },
       wantsLocations: false,
     })
-  const track = (kilometers: number) =>
-    Promise.all(users.map((userId) => engine.track({ ...update(kilometers, userId), userId })))
-  await track(20)
+  await Promise.all(users.map((userId) => engine.track({ ...update(20, userId), userId })))
   await until(() => life.isCalm)
   clock.advance(30_000)
+  const { trips } = engine.world.scope(0)
   // There are no roads.
-  const moved = (await track(60)).filter((one) => applied(one).trips !== undefined)
-  t.equal(moved.length, 64)
+  const { latitude, longitude, receivedAt } = update(60)
+  const flags = { foreground: true, stopped: false, replayed: false, isInaccurate: false }
+  const shortcut = new TripShortcut(engine.partitions, SALT, SHORTCUT_PARTS)
+  shortcut.begin(clock.now(), engine.world)
+  const taken = users.map((userId) => {
+    const move = { time: receivedAt, receivedAt, latitude, longitude, inside: [], entered: [], ...flags }
+    const user = { id: 'a'.repeat(24), userId, deviceId: userId }
+    return shortcut.take({ number: 1e6, scope: 0, user, update: { ...move, trips: trips.idsOfUser(userId) } })
+  })
+  t.equal(taken.filter((one) => one !== undefined).length, 64)
+  await Promise.all(users.map((userId) => engine.track({ ...update(60, userId), userId })))
   await until(() => life.isCalm)
   const sources = tripsOf(engine.partitions).map(
     ({ externalId, eta }) => externalId !== 'order' && eta?.source,
