@@ -19,8 +19,8 @@ import type { MovingTexts } from './tripRecord.ts'
 export class MovedTrips {
   /** The limit for both generations together, in approximate bytes. */
   maxBytes = Infinity
-  #young = new Map<number, Kept>()
-  #old = new Map<number, Kept>()
+  #young = new Map<number, KeptTrip>()
+  #old = new Map<number, KeptTrip>()
   #youngBytes = 0
 
   get(row: number): Trip | undefined {
@@ -28,14 +28,14 @@ export class MovedTrips {
   }
 
   /** A trip that is kept, with what was found out about it. */
-  kept(row: number): Kept | undefined {
+  kept(row: number): KeptTrip | undefined {
     return this.#young.get(row) ?? this.#old.get(row)
   }
 
   /**
    * The same for a trip that has moved again, without a change of its bytes.
    */
-  movedAgain(row: number): Kept | undefined {
+  movedAgain(row: number): KeptTrip | undefined {
     const kept = this.#young.get(row)
     if (kept !== undefined) return kept
     const old = this.#old.get(row)
@@ -96,7 +96,7 @@ const OBJECT_BYTES = 1000
 const BYTES_PER_PACKED = 5
 
 /** A trip that is kept. */
-export interface Kept {
+export interface KeptTrip {
   trip: Trip
   bytes: number
   /** The geofence to which it goes, as it was when the trip's destination was last compared with it. */

@@ -11,7 +11,7 @@ import type { ScopeView } from '../rules/port.ts'
 import { plainMove } from './machine/plainMove.ts'
 import { seen } from './machine/places.ts'
 import { expiresAt } from './machine/status.ts'
-import type { Kept } from './movedTrips.ts'
+import type { KeptTrip } from './movedTrips.ts'
 import { knownGeofences } from './step.ts'
 import { TRIPS } from './tripActor.ts'
 import type { Course } from './tripCourses.ts'
@@ -144,7 +144,7 @@ export interface PlainRequest {
 interface Taken {
   readonly partition: Partition
   readonly row: number
-  readonly kept: Kept
+  readonly kept: KeptTrip
   readonly course: Course
   readonly isTold: boolean
   readonly update: Update
@@ -153,7 +153,7 @@ interface Taken {
 }
 
 /** The geofence of the trip's destination, if there is one and it is as it was when the trip last moved. */
-function presentGeofence(kept: Kept, view: ScopeView) {
+function presentGeofence(kept: KeptTrip, view: ScopeView) {
   const { destination } = kept.trip
   if (destination?.tag === undefined || destination.externalId === undefined) return undefined
   const geofence = view.geofenceNamed(destination.tag, destination.externalId)

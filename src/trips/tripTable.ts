@@ -7,7 +7,7 @@ import { nameHash } from '../runtime/nameHash.ts'
 import { RowBytes } from '../runtime/rowBytes.ts'
 import { RowChains } from '../runtime/rowChains.ts'
 import { lifeBegan } from './machine/status.ts'
-import { MovedTrips, type Kept } from './movedTrips.ts'
+import { MovedTrips, type KeptTrip } from './movedTrips.ts'
 import { Trail, type TrailPoint } from './trail.ts'
 import { packTrip, unpackTrip } from './tripCodec.ts'
 import { FREE, TIMES, TripColumns } from './tripColumns.ts'
@@ -129,7 +129,7 @@ export class TripTable implements ActorTable {
    * A trip that has moved lately, as it was last written whole. It stays unpacked for another while.
    * @returns undefined if it has not
    */
-  movedAgain(row: number): Kept | undefined {
+  movedAgain(row: number): KeptTrip | undefined {
     return this.#moved.movedAgain(row)
   }
 
@@ -218,7 +218,7 @@ export class TripTable implements ActorTable {
    * Stores the course of a trip that has moved and did not change otherwise, and writes the row that makes this durable.
    * @param kept the trip ({@link movedAgain})
    */
-  putCourse(writer: FrameWriter, row: number, { trip }: Kept, course: Course): void {
+  putCourse(writer: FrameWriter, row: number, { trip }: KeptTrip, course: Course): void {
     const { movedAt: time, latitude, longitude } = course
     const place = { time, latitude, longitude }
     const added = this.#trails[row]?.wants(place) === false ? undefined : place
