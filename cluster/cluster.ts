@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { NATS_SERVER, serverBinary } from '../test/kit/goServers.ts'
+import { aborted } from '../src/runtime/aborted.ts'
 import { freePort } from '../test/kit/freePort.ts'
 import { Member } from './member.ts'
 
@@ -21,6 +22,8 @@ export interface ClusterOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Called with a sentence when a process takes long to become ready. */
   readonly waits?: (sentence: string) => void
+  /** Ends a start that is under way. */
+  readonly signal?: AbortSignal
 }
 
 /** A program and its arguments. */
@@ -48,7 +51,10 @@ export class Cluster {
     this.deliveries = members.deliveries
   }
 
-  /** Starts the cluster. Resolves when every process is ready. If one fails, all are ended. */
+  /**
+   * Starts the cluster. Resolves when every process is ready. If one fails, all are ended.
+   * @throws the reason of the signal, or why a process is not ready
+   */
   static async start(options: ClusterOptions): Promise<Cluster> {
     const { folder, nats: servers, gateways, actors, deliveries, port } = options
     mkdirSync(folder, { recursive: true })
@@ -78,10 +84,9 @@ export class Cluster {
       gateways: await ofRole('gateway', gateways, port),
     })
     try {
-      const { waits } = options
-      await up([...cluster.nats, ...cluster.tile38], waits)
-      await up([...cluster.actors, ...cluster.deliveries], waits)
-      await up(cluster.gateways, waits)
+      await up([...cluster.nats, ...cluster.tile38], options)
+      await up([...cluster.actors, ...cluster.deliveries], options)
+      await up(cluster.gateways, options)
     } catch (error) {
       await cluster.kill()
       throw error
@@ -119,9 +124,13 @@ export class Cluster {
   }
 }
 
-async function up(members: readonly Member[], waits: ClusterOptions['waits']): Promise<void> {
+async function up(members: readonly Member[], { waits, signal }: ClusterOptions): Promise<void> {
   for (const member of members) member.start()
-  await Promise.all(members.map((member) => member.ready(waits)))
+  const ready = Promise.all(members.map((member) => member.ready(waits)))
+  await (signal === undefined ? ready : Promise.race([ready, aborted(signal)]))
+  // Members that were ended meanwhile are not ready, which is no news.
+  ready.catch(() => {})
+  signal?.throwIfAborted()
 }
 
 function ringfence(

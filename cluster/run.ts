@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { lockStore } from '../src/log/store.ts'
 import { closeFolder, makeFilesPrivate } from '../src/runtime/privateFiles.ts'
 import { serverBinary, ServerMissing, TILE38_SERVER } from '../test/kit/goServers.ts'
 import { Cluster, type ClusterOptions } from './cluster.ts'
@@ -63,24 +64,28 @@ async function main(): Promise<void> {
   mkdirSync(folder, { recursive: true })
   // An earlier start may have left open folders, because the servers create files with whatever umask they find.
   closeFolder(folder)
+  // Two clusters that write the same files would damage them: NATS servers do not lock theirs.
+  process.once('exit', lockStore(folder))
   if (kept === undefined) process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const interrupted = interruption()
   console.log(`Starting in ${folder} …`)
   const keys = keysIn(folder)
   const tile38 = await tile38Server()
-  const starting = Cluster.start({
+  const ended = new AbortController()
+  void interrupted.then(() => ended.abort())
+  const cluster = await Cluster.start({
     folder,
     ...counts,
     deliveries: 1,
+    signal: ended.signal,
     waits: (sentence) => console.log(`  ${sentence}`),
     ...(tile38 !== undefined && { tile38 }),
     env: { RINGFENCE_KEYS: keys.join(','), RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8' },
+  }).catch((error: unknown) => {
+    if (ended.signal.aborted) return undefined
+    throw error
   })
-  const cluster = await Promise.race([starting, interrupted])
-  if (cluster === undefined) {
-    await (await starting).kill()
-    return
-  }
+  if (cluster === undefined) return
   show(cluster, keys)
   const watch = setInterval(() => tellEnded(cluster), LOOK_AGAIN_MS)
   await interrupted

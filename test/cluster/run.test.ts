@@ -1,13 +1,15 @@
 /** `npm run cluster`, as far as it goes without servers: what it refuses, and whose answers it believes. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { Member } from '../../cluster/member.ts'
+import { lockStore } from '../../src/log/store.ts'
+import { freePort } from '../kit/freePort.ts'
 import { serverBinary } from '../kit/goServers.ts'
 import { until } from '../kit/waiting.ts'
 
@@ -21,16 +23,35 @@ async function stranger(t: Test): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-t.test('a port that another program uses is refused before anything starts', async (t) => {
-  const port = await stranger(t)
-  const { code, output } = await new Promise<{ code: unknown; output: string }>((resolve) =>
-    execFile(process.execPath, [RUN, '--port', `${port}`], (error, stdout, stderr) =>
+/** Runs the command until it ends. */
+function run(...options: readonly string[]): Promise<{ code: unknown; output: string }> {
+  return new Promise((resolve) =>
+    execFile(process.execPath, [RUN, ...options], (error, stdout, stderr) =>
       resolve({ code: error?.code, output: stdout + stderr }),
     ),
   )
+}
+
+t.test('a port that another program uses is refused before anything starts', async (t) => {
+  const port = await stranger(t)
+  const { code, output } = await run('--port', `${port}`)
   t.equal(code, 1)
   t.match(output, `--port ${port}: another program uses this port. Choose another one.`)
   t.notMatch(output, 'Starting')
+})
+
+t.test('a folder that another cluster uses is refused before anything starts', async (t) => {
+  const folder = t.testdir()
+  const unlock = lockStore(folder)
+  const { code, output } = await run('--port', `${await freePort()}`, '--folder', folder)
+  unlock()
+  t.equal(code, 1)
+  t.match(output, `${folder} is in use by another process`)
+  t.notMatch(output, 'Starting')
+  t.strictSame(
+    readdirSync(folder).filter((name) => name !== 'lock'),
+    [],
+  )
 })
 
 t.test('a process is not taken for ready because another program answers in its place', async (t) => {
