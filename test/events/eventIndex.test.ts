@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import fs, { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { EventDatabase } from '../../src/events/eventDatabase.ts'
@@ -141,6 +142,36 @@ t.test(
       t.equal(await reopened.offsetOf(0, event(number).id), number)
   },
 )
+
+t.test('events are handed to the thread while their batch gathers, and stored with it', async (t) => {
+  const file = newFile()
+  const index = await openEventIndex({ file, failed: unexpected })
+  const calls = t.capture(Worker.prototype, 'postMessage', Worker.prototype.postMessage)
+  // The batch is never due, however slow the machine is.
+  const timers = t.capture(globalThis, 'setTimeout', () => undefined)
+  const methods = () => calls().map(({ args: [message] }) => (message as { method: string }).method)
+  const padding = 'x'.repeat(1000)
+  const many = 500
+  for (let number = 1; number <= many; number++) {
+    index.add(number, [event(number, { json: JSON.stringify({ _id: event(number).id, padding }) })])
+    if (number % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+  timers.restore()
+  t.same(methods(), ['addLater', 'addLater', 'addLater'], 'half a megabyte has three full pieces')
+  const stored = new Database(file, { readonly: true })
+  t.teardown(() => stored.close())
+  t.equal(stored.prepare('SELECT count(*) FROM events').pluck().get(), 0, 'nothing is stored in parts')
+  await index.list(0, { limit: 1 })
+  t.equal(stored.prepare('SELECT count(*) FROM events').pluck().get(), many)
+  t.same(
+    stored.prepare('SELECT lower(hex(id)) FROM events ORDER BY rowid').pluck().all(),
+    Array.from({ length: many }, (_, i) => event(i + 1).id),
+    'in order',
+  )
+  t.equal(index.pendingBytes, 0)
+  await index.close()
+  t.equal(index.durableLogOffset, many)
+})
 
 t.test('lists wait for their turn, and too many of them are refused', async (t) => {
   let release = () => {}
