@@ -112,6 +112,22 @@ t.test('exploring', { skip: skipWithoutChromium() }, async (t) => {
     await page.getByLabel('Minutes').fill('500')
     await page.locator('[aria-invalid="true"]').waitFor()
     t.equal(await page.getByLabel('Minutes').getAttribute('aria-invalid'), 'true')
+
+    // It becomes a geofence: the editor begins with the same place, minutes and way to travel, and shows their area.
+    await page.getByLabel('Minutes').fill('5')
+    await answer.getByRole('link', { name: 'geofence', exact: true }).click()
+    await page.getByRole('heading', { name: 'New geofence' }).waitFor()
+    const valueOf = (label: string) => page.getByLabel(label, { exact: true }).inputValue()
+    t.strictSame(await Promise.all(['Latitude', 'Longitude', 'Minutes of travel', 'By'].map(valueOf)), [
+      '-34.90590',
+      '-56.19130',
+      '5',
+      'foot',
+    ])
+    const draft = `(${mapOf('The geofence on the map')}?.getSource('draft')?.serialize().data.features ?? [])
+      .map(({ geometry }) => geometry.coordinates[0].length)`
+    const ring = body.isochrone.geometry.coordinates[0]
+    await until(async () => ((await page.evaluate(draft)) as number[])[0] === ring.length)
     t.strictSame(complaints, [])
   })
 })

@@ -46,7 +46,7 @@ function ResultOfKind({ answer, points }: ResultProps) {
         </div>
       )
     case 'reach':
-      return <Reach isochrone={answer.isochrone} />
+      return <Reach isochrone={answer.isochrone} at={points[0]!} />
     case 'matrix':
       return <Matrix matrix={answer.matrix} points={points} />
   }
@@ -203,9 +203,14 @@ function Order({ route }: { readonly route: Extract<Answer, { kind: 'order' }>['
   )
 }
 
-function Reach({ isochrone }: { readonly isochrone: Extract<Answer, { kind: 'reach' }>['isochrone'] }) {
+function Reach(props: {
+  readonly isochrone: Extract<Answer, { kind: 'reach' }>['isochrone']
+  readonly at: LngLat
+}) {
+  const { isochrone, at } = props
   const { minutes, mode, geometry } = isochrone
   const ring = (geometry.coordinates[0] ?? []) as unknown as readonly LngLat[]
+  const asked = { at: pointText(at), minutes: String(minutes), by: mode }
   return (
     <div class="body stack">
       <Stats>
@@ -213,7 +218,8 @@ function Reach({ isochrone }: { readonly isochrone: Extract<Answer, { kind: 'rea
         <Stat name="area" value={`${ringSquareKilometers(ring).toPrecision(3)} km²`} />
       </Stats>
       <p class="quiet">
-        A <a href={pagePath('geofences/new')}>geofence</a> of this travel time tells who comes and goes.
+        A <a href={pagePath('geofences/new', asked)}>geofence</a> of this travel time tells who comes and
+        goes.
       </p>
     </div>
   )

@@ -32,7 +32,7 @@ export interface GeofenceDraft {
 
 export const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const
 
-export const EMPTY_DRAFT: GeofenceDraft = {
+const EMPTY_DRAFT: GeofenceDraft = {
   type: 'circle',
   description: '',
   tag: '',
@@ -50,6 +50,14 @@ export const EMPTY_DRAFT: GeofenceDraft = {
   deleteAfter: '',
   metadata: '',
   hours: {},
+}
+
+/** A new geofence: empty, or the travel time that the address asks for. */
+export function newDraft(query: URLSearchParams): GeofenceDraft {
+  const radius = query.get('minutes')
+  if (radius === null) return EMPTY_DRAFT
+  const [latitude = '', longitude = ''] = (query.get('at') ?? '').split(',')
+  return { ...EMPTY_DRAFT, type: 'isochrone', latitude, longitude, radius, mode: query.get('by') ?? 'car' }
 }
 
 export function draftOf(fence: Geofence): GeofenceDraft {

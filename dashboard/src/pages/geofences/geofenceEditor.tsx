@@ -7,13 +7,13 @@ import { colorOf } from '../../map/colors.ts'
 import { boxAround, type LngLat } from '../../map/geometry.ts'
 import type { OpenMap } from '../../map/map.ts'
 import { MapBox } from '../maps/mapBox.tsx'
-import { go, pagePath } from '../../router.ts'
+import { go, pagePath, place } from '../../router.ts'
 import { may } from '../../session/session.ts'
 import { usePageKey } from '../../shell/keys.tsx'
 import { CallButton } from '../../ui/code.tsx'
 import { Button, Dialog, Failure, LinkButton, Loading } from '../../ui/parts.tsx'
 import { say } from '../../ui/toast.tsx'
-import { definitionOf, draftOf, draftRing, EMPTY_DRAFT, type GeofenceDraft } from './geofenceDraft.ts'
+import { definitionOf, draftOf, draftRing, newDraft, type GeofenceDraft } from './geofenceDraft.ts'
 import { GeofenceForm } from './geofenceForm.tsx'
 import { GhostPanel } from './ghostPanel.tsx'
 import type { PolygonDrawing } from './drawing.ts'
@@ -31,7 +31,7 @@ export function GeofenceEditor({ id }: { readonly id: string | undefined }) {
       </div>
     )
   if (data === undefined) return <Loading />
-  return <Editor id={id} initial={data === null ? EMPTY_DRAFT : draftOf(data)} />
+  return <Editor id={id} initial={data === null ? newDraft(place.value.query) : draftOf(data)} />
 }
 
 function Editor({ id, initial }: { readonly id: string | undefined; readonly initial: GeofenceDraft }) {
@@ -147,7 +147,7 @@ function DraftMap({
     if (opened === undefined || draft.type !== 'polygon' || !canWrite) return undefined
     let isOver = false
     // The library of drawing is loaded when somebody draws.
-    void import('./drawing.ts').then(({ PolygonDrawing: Drawing }) => {
+    const begin = (Drawing: typeof PolygonDrawing) => {
       // The drawing starts anew after a change of the theme, which removes its layers.
       opened.onStyle(() => {
         if (isOver) return
@@ -158,7 +158,11 @@ function DraftMap({
           onChange({ ring: corners })
         })
       })
-    })
+    }
+    import('./drawing.ts').then(
+      (loaded) => begin(loaded.PolygonDrawing),
+      () => say('The tool for drawing could not be loaded. The corners can still be typed.', 'bad'),
+    )
     return () => {
       isOver = true
       drawing.current?.close()
