@@ -67,7 +67,7 @@ t.test('exploring', { skip: skipWithoutChromium() }, async (t) => {
       const { x, y } = await screenPoint(page, MAP, OVER)
       await page.mouse.click(x, y)
       await until(async () => (await points.inputValue()).split('\n').length === 3)
-      t.strictSame((await shapesOn(page)).filter((shape) => shape === 'point').length, 3)
+      await until(async () => (await shapesOn(page)).filter((shape) => shape === 'point').length === 3)
       await page.getByRole('button', { name: 'Take the last away' }).click()
       await until(async () => (await points.inputValue()).split('\n').length === 2)
     },
