@@ -1,6 +1,6 @@
 import type { ScopeId } from '../model/scope.ts'
 import { CandidateCache } from '../rules/candidateCache.ts'
-import type { SafeZone } from '../rules/safeZone.ts'
+import type { SafeZone, ZoneLimits } from '../rules/safeZone.ts'
 import { isNegative, KindZones } from './kindZones.ts'
 
 /**
@@ -216,10 +216,12 @@ export class DeviceColumns {
 
   /**
    * Stores the zones by kind, around the point of the device's zone.
-   * @param zones undefined if there are none
+   * @param limits undefined if there are none
+   * @param time the time t of the update there
    */
-  setKindZones(row: number, zones: readonly SafeZone[] | undefined): void {
-    this.kindZones.set(row, zones, this.capacity)
+  setKindZones(row: number, limits: readonly ZoneLimits[] | undefined, time: number): void {
+    if (limits === undefined) this.kindZones.end(row)
+    else this.kindZones.set(row, limits, this.zoneLatitude(row), time, this.capacity)
   }
 
   /** Ends the zone and that of places, because another place may be the first candidate now. What is left of others stays. */

@@ -1,6 +1,13 @@
 import { evaluatedAccuracy } from '../geometry/confidence.ts'
 import type { Update } from '../model/update.ts'
-import { ZONE, ZONE_KINDS, type SafeZone, type ZoneLimits, type ZonesLeft } from '../rules/safeZone.ts'
+import {
+  passingRadius,
+  ZONE,
+  ZONE_KINDS,
+  zoneRadius,
+  type ZoneLimits,
+  type ZonesLeft,
+} from '../rules/safeZone.ts'
 
 /**
  * The zones by kind (see `ZONE` of safeZone.ts) of the records of one partition, and their passing zones (`passingMeters` there): 88
@@ -53,24 +60,26 @@ export class KindZones {
 
   /**
    * Stores the zones of a device.
-   * @param zones undefined if there are none
+   * @param limits by `ZONE`
+   * @param latitude that of the evaluated point
+   * @param time the time t of its update
    * @param capacity how many rows there may be
    */
-  set(row: number, zones: readonly SafeZone[] | undefined, capacity: number): void {
-    if (zones === undefined) return this.end(row)
+  set(row: number, limits: readonly ZoneLimits[], latitude: number, time: number, capacity: number): void {
     if (row * CELLS >= this.#cells.length) this.#grow(capacity)
     const cells = this.#cells
     const floats = this.#floats
     let at = row * CELLS
     let radius = row * WORDS + RADII
-    for (const { radiusMeters, until, untilReceived, accuracy, onlyMoving } of zones) {
-      floats[radius++] = radiusMeters * SINGLE_SHARE
+    for (const one of limits) {
+      const { until, untilReceived, accuracy = Infinity, onlyMoving } = one
+      floats[radius++] = zoneRadius(one, latitude, time) * SINGLE_SHARE
       cells[at + UNTIL] = until
       cells[at + UNTIL_RECEIVED] = untilReceived
-      cells[at + ACCURACY] = onlyMoving ? -accuracy : accuracy
+      cells[at + ACCURACY] = onlyMoving === true ? -accuracy : accuracy
       at += KIND_CELLS
     }
-    floats[radius] = (zones[ZONE.places]!.passingMeters ?? 0) * SINGLE_SHARE
+    floats[radius] = passingRadius(limits[ZONE.places]!, latitude) * SINGLE_SHARE
   }
 
   #grow(capacity: number): void {

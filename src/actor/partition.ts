@@ -504,7 +504,7 @@ export class Partition {
     const evaluated = evaluate(this.#evaluatorSet.neededFor(state, view.settings), state, situation)
     this.meetings += this.#evaluatorSet.meetings(left)
     if (evaluated instanceof Unready) return refusalOf(evaluated)
-    const { zone, zones, transitions } = evaluated
+    const { zone, limits, transitions } = evaluated
     const places = passed ?? evaluated.state.places
     const after = places === evaluated.state.places ? evaluated.state : { ...evaluated.state, places }
     this.#transitions = transitions
@@ -523,7 +523,7 @@ export class Partition {
     if (change === 'more') table.setProfile(row, update.scope, profile)
     this.#move(row, update, view.settings, time, change === 'nothing')
     this.#setZone(row, update, zone, view)
-    table.setKindZones(row, zones)
+    table.setKindZones(row, limits, time)
     this.#evaluatorSet.remember(table, row, after, left)
     if (change === 'nothing') this.#write(row, update, writer)
     else if (change === 'first') this.#writeFirst(row, update, places, writer)

@@ -11,6 +11,7 @@ import { RegionEvaluator } from './regions.ts'
 import {
   NO_LIMITS,
   smallest,
+  smallestOf,
   ZONE,
   ZONE_KINDS,
   zoneWithin,
@@ -51,8 +52,8 @@ export interface Evaluated {
   /** The transitions in the order of their events. */
   readonly transitions: readonly Transition[]
   readonly zone: SafeZone
-  /** The zones by {@link ZONE}; undefined if only geofences and beacons limit the device. */
-  readonly zones: readonly SafeZone[] | undefined
+  /** The limits by {@link ZONE}; undefined if only geofences and beacons limit the device. */
+  readonly limits: readonly ZoneLimits[] | undefined
 }
 
 /** The transitions of one evaluator. */
@@ -103,12 +104,9 @@ export function evaluate(
       draft.state = withChange(draft.state, { segments: grouped.segments })
     limits[ZONE.regions] = smallest(limits[ZONE.regions]!, { ...NO_LIMITS, until: grouped.until })
   }
-  const { latitude } = update
-  const { time } = now
-  const zone = zoneWithin(limits.reduce(smallest), latitude, time)
+  const zone = zoneWithin(smallestOf(limits), update.latitude, now.time)
   const isAlone = limits.every((one, kind) => kind === ZONE.geofences || one === NO_LIMITS)
-  const zones = isAlone ? undefined : limits.map((one) => zoneWithin(one, latitude, time))
-  return { state: draft.state, transitions, zone, zones }
+  return { state: draft.state, transitions, zone, limits: isAlone ? undefined : limits }
 }
 
 /** What the evaluators that were run so far made of an update. */

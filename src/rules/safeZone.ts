@@ -27,11 +27,6 @@ export interface SafeZone {
   readonly accuracy: number
   /** Whether the zone is valid only for a device that neither stopped nor is in the foreground. */
   readonly onlyMoving: boolean
-  /**
-   * The radius of a larger zone around the same point in metres, more than 0; absent if there is none. Within it, the user leaves no
-   * place, and enters none except by the stop rule; but another place may become the first candidate (placesPast of places.ts).
-   */
-  readonly passingMeters?: number
 }
 
 /** How far and how long nothing can change for one evaluator. */
@@ -49,7 +44,10 @@ export interface ZoneLimits {
   readonly accuracy?: number
   /** Whether something may happen as soon as the device stops or is in the foreground. */
   readonly onlyMoving?: boolean
-  /** Like {@link SafeZone.passingMeters}, but may be 0 or less. */
+  /**
+   * The radius in metres of a larger zone around the same point; absent, 0 or less if there is none. Within it, the user leaves no
+   * place, and enters none except by the stop rule; but another place may become the first candidate (placesPast of places.ts).
+   */
   readonly passingMeters?: number
 }
 
@@ -180,26 +178,44 @@ export function smallest(a: ZoneLimits, b: ZoneLimits): ZoneLimits {
   }
 }
 
+/** The smallest of several limits, field by field, like {@link smallest} of any two. */
+export function smallestOf(all: readonly ZoneLimits[]): ZoneLimits {
+  let [meters, until, untilReceived, accuracy] = [Infinity, Infinity, Infinity, Infinity]
+  let onlyMoving = false
+  for (const one of all) {
+    meters = Math.min(meters, one.meters)
+    until = Math.min(until, one.until)
+    untilReceived = Math.min(untilReceived, one.untilReceived)
+    if (one.accuracy !== undefined) accuracy = Math.min(accuracy, one.accuracy)
+    onlyMoving ||= one.onlyMoving === true
+  }
+  return { meters, until, untilReceived, accuracy, onlyMoving }
+}
+
 /**
  * The zone within limits.
  * @param latitude that of the evaluated point
  * @param time the time t of its update
  */
-export function zoneWithin(
-  { meters, until, untilReceived, accuracy = Infinity, onlyMoving = false, passingMeters = 0 }: ZoneLimits,
-  latitude: number,
-  time: number,
-): SafeZone {
-  if (Math.abs(latitude) > MAX_ZONE_LATITUDE) return NO_SAFE_ZONE
-  const radiusMeters = radiusWithin(meters)
-  const isNone = !(radiusMeters > 0) || until < time
-  const zone = isNone ? NO_SAFE_ZONE : { radiusMeters, until, untilReceived, accuracy, onlyMoving }
-  const passing = radiusWithin(passingMeters)
-  return passing > 0 ? { ...zone, passingMeters: passing } : zone
+export function zoneWithin(limits: ZoneLimits, latitude: number, time: number): SafeZone {
+  const radiusMeters = zoneRadius(limits, latitude, time)
+  const { until, untilReceived, accuracy = Infinity, onlyMoving = false } = limits
+  return radiusMeters > 0 ? { radiusMeters, until, untilReceived, accuracy, onlyMoving } : NO_SAFE_ZONE
 }
 
-function radiusWithin(meters: number): number {
-  return Math.min(meters, MAX_RADIUS_METERS) * MARGIN_SHARE - MARGIN_METERS
+/** The radius of {@link zoneWithin}. */
+export function zoneRadius({ meters, until }: ZoneLimits, latitude: number, time: number): number {
+  return until < time ? 0 : radiusWithin(meters, latitude)
+}
+
+/** The radius of the passing zone, see {@link ZoneLimits.passingMeters}; 0 if there is none. */
+export function passingRadius({ passingMeters = 0 }: ZoneLimits, latitude: number): number {
+  return radiusWithin(passingMeters, latitude)
+}
+
+function radiusWithin(meters: number, latitude: number): number {
+  const radiusMeters = Math.min(meters, MAX_RADIUS_METERS) * MARGIN_SHARE - MARGIN_METERS
+  return radiusMeters > 0 && Math.abs(latitude) <= MAX_ZONE_LATITUDE ? radiusMeters : 0
 }
 
 /** Whether only an edit, another user or another address could make it eligible. Each of those ends the zone anyway. */

@@ -1,84 +1,72 @@
 import t from 'tap'
 import { KindZones } from '../../src/actor/kindZones.ts'
 import type { Update } from '../../src/model/update.ts'
-import { ZONE, type SafeZone } from '../../src/rules/safeZone.ts'
+import { passingRadius, ZONE, zoneRadius, type ZoneLimits } from '../../src/rules/safeZone.ts'
 
-const EVER = { until: Infinity, untilReceived: Infinity, accuracy: Infinity, onlyMoving: false }
-/** Radii that single precision cannot store. */
-const ZONES: readonly SafeZone[] = [
-  { ...EVER, radiusMeters: 100.1 },
-  {
-    radiusMeters: 5.3,
-    until: 1000,
-    untilReceived: 2000,
-    accuracy: 200,
-    onlyMoving: true,
-    passingMeters: 60.7,
-  },
-  { ...EVER, radiusMeters: 700.7 },
+const EVER = { until: Infinity, untilReceived: Infinity }
+/** Single precision cannot store their radii. */
+const LIMITS: readonly ZoneLimits[] = [
+  { ...EVER, meters: 100.1 },
+  { meters: 5.3, until: 1000, untilReceived: 2000, accuracy: 200, onlyMoving: true, passingMeters: 60.7 },
+  { ...EVER, meters: 700.7 },
 ]
+const TIME = 400
 
 function update(change: Partial<Update> = {}): Update {
   const common = { scope: 1, deviceId: 'd', latitude: 0, longitude: 0, replayed: false, ip: '' }
   return { ...common, foreground: false, stopped: false, accuracy: 10, receivedAt: 500, ...change }
 }
 
-function zonesOf(zones: readonly SafeZone[] | undefined): KindZones {
+/** The zones of row 3, on the equator by default. */
+function zonesOf(limits = LIMITS, latitude = 0): KindZones {
   const kindZones = new KindZones()
-  kindZones.set(3, zones, 8)
+  kindZones.set(3, limits, latitude, TIME, 8)
   return kindZones
 }
 
-t.test(
-  'a radius is never stored larger than it is, and at most a micrometre in a metre smaller',
-  async (t) => {
-    const left = zonesOf(ZONES).left(3, 0, 400, update(), true)!
-    ZONES.forEach(({ radiusMeters }, kind) => {
-      const { meters } = left[kind]!
-      t.ok(meters <= radiusMeters && meters > radiusMeters * (1 - 1e-6), `${meters} of ${radiusMeters} m`)
-    })
-    const passing = left[ZONE.places]!.passingMeters!
-    t.ok(passing <= 60.7 && passing > 60.6999)
-  },
-)
-
-t.test('what is left: by the way, the time and the accuracy; moving devices may pass', async (t) => {
-  const zones = zonesOf(ZONES)
-  const kinds = (moved: number, time: number, change: Partial<Update> = {}, mayPass = true) =>
-    zones.left(3, moved, time, update(change), mayPass)?.map((one) => one?.meters)
-  t.strictSame(
-    kinds(5, 400)!.map((meters) => Math.floor(meters!)),
-    [95, 0, 695],
-  )
-  t.equal(kinds(60, 400)![ZONE.places], 0, 'only the passing zone')
-  t.equal(kinds(60, 400, {}, false)![ZONE.places], undefined, 'which counts for moving devices')
-  t.equal(kinds(61, 400)![ZONE.places], undefined)
-  t.equal(kinds(1, 1001)![ZONE.places], 0, 'its time is over')
-  t.equal(kinds(1, 400, { receivedAt: 2000 })![ZONE.places], 0)
-  t.equal(kinds(1, 400, { accuracy: 201 })![ZONE.places], 0)
-  t.equal(kinds(800, 400), undefined, 'nothing is left')
-  t.equal(zones.left(2, 0, 400, update(), true), undefined, 'another row has none')
-  t.equal(zones.left(8, 0, 400, update(), true), undefined, 'and a row beyond the memory')
+t.test('a radius is stored no larger than it is, and hardly smaller', async (t) => {
+  const left = zonesOf().left(3, 0, TIME, update(), true)!
+  const isNear = (stored: number, radius: number) =>
+    t.ok(stored <= radius && stored > radius * (1 - 1e-6), `${stored} of ${radius} m`)
+  LIMITS.forEach((one, kind) => isNear(left[kind]!.meters, zoneRadius(one, 0, TIME)))
+  isNear(left[ZONE.places]!.passingMeters!, passingRadius(LIMITS[ZONE.places]!, 0))
 })
 
-t.test('an update passes if nothing is left but another first candidate', async (t) => {
-  const passes = (moved: number, change: Partial<Update> = {}, zones = zonesOf(ZONES)) =>
-    zones.isPassing(3, moved, 400, update(change))
+t.test('what is left: by the way, the time, the accuracy and stops', async (t) => {
+  const zones = zonesOf()
+  const kinds = (moved: number, time = TIME, change: Partial<Update> = {}, mayPass = true) =>
+    zones.left(3, moved, time, update(change), mayPass)?.map((one) => one && Math.floor(one.meters))
+  t.strictSame(kinds(5), [94, 0, 694])
+  t.ok(zones.left(3, 5, TIME, update(), true)![ZONE.places]!.meters > 0.2)
+  t.strictSame(kinds(60), [39, 0, 639], 'only the passing zone is left of that of places')
+  t.strictSame(kinds(60, TIME, {}, false), [39, undefined, 639], 'if it counts')
+  t.strictSame(kinds(61), [38, undefined, 638])
+  t.strictSame(kinds(200), [undefined, undefined, 499])
+  t.equal(kinds(800), undefined, 'nothing')
+  const only = (time: number, change: Partial<Update>) => kinds(1, time, change, false)![ZONE.places]
+  t.equal(only(1000, {}), 4)
+  t.equal(only(1001, {}), undefined, 'its time is over')
+  t.equal(only(TIME, { receivedAt: 2000 }), undefined)
+  t.equal(only(TIME, { accuracy: 201 }), undefined)
+  t.equal(only(TIME, { stopped: true }), undefined)
+  t.equal(only(TIME, { foreground: true }), undefined)
+  t.equal(zones.left(2, 0, TIME, update(), true), undefined, 'another row has none')
+  t.equal(zones.left(8, 0, TIME, update(), true), undefined, 'nor has one beyond the memory')
+  t.equal(zonesOf(LIMITS, 81).left(3, 0, TIME, update(), true), undefined, 'and none is near a pole')
+})
+
+t.test('an update passes if nothing but the first candidate may be another one', async (t) => {
+  const passes = (moved: number, zones = zonesOf()) => zones.isPassing(3, moved, TIME, update())
   t.equal(passes(60), true)
   t.equal(passes(61), false, 'a stay may end')
-  t.equal(passes(60, {}, zonesOf(ZONES.with(ZONE.geofences, { ...ZONES[0]!, radiusMeters: 59 }))), false)
-  t.equal(passes(60, {}, zonesOf(ZONES.with(ZONE.regions, { ...ZONES[2]!, radiusMeters: 59 }))), false)
-  t.equal(passes(60, {}, zonesOf(undefined)), false)
-  const zones = zonesOf(ZONES)
+  for (const kind of [ZONE.geofences, ZONE.regions])
+    t.equal(passes(60, zonesOf(LIMITS.with(kind, { ...EVER, meters: 59 }))), false)
+  const zones = zonesOf()
   zones.endPlaces(3)
-  t.equal(
-    zones.left(3, 1, 400, update(), true)![ZONE.places]!.meters,
-    0,
-    'the place may not be the first now',
-  )
-  t.equal(passes(60, {}, zones), true)
-  t.ok(zones.placesRadius(3) > 5.29, 'how large it was is known')
+  t.equal(zones.left(3, 1, TIME, update(), true)![ZONE.places]!.meters, 0, 'another one may be first')
+  t.equal(passes(60, zones), true)
+  t.ok(zones.placesRadius(3) > 5.2, 'how large the zone was is known')
   zones.end(3)
-  t.equal(passes(1, {}, zones), false)
-  t.equal(zones.left(3, 1, 400, update(), true), undefined)
+  t.equal(passes(1, zones), false)
+  t.equal(zones.left(3, 1, TIME, update(), true), undefined)
 })

@@ -13,7 +13,16 @@ import { measureElsewhere, Unmeasured } from '../../src/rules/measured.ts'
 import { CROWD, Crowded } from '../../src/rules/crowded.ts'
 import { Unread } from '../../src/rules/unread.ts'
 import { readInTurns } from '../../src/spatial/readInTurns.ts'
-import { NOWHERE_SAFE, ZONE, type ZoneKind, type ZoneLimits } from '../../src/rules/safeZone.ts'
+import {
+  NO_LIMITS,
+  NOWHERE_SAFE,
+  smallest,
+  smallestOf,
+  ZONE,
+  zoneWithin,
+  type ZoneKind,
+  type ZoneLimits,
+} from '../../src/rules/safeZone.ts'
 import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
 import { ScopeTrips } from '../../src/registry/trips/scopeTrips.ts'
 import type { Update } from '../../src/model/update.ts'
@@ -81,6 +90,9 @@ function entering(change: Partial<Update> = {}): Situation {
   return { update, view, now: circumstancesOf(update, NOON, view) }
 }
 
+/** The zones of an update at the equator at noon, by kind. */
+const zonesOf = ({ limits }: Evaluated) => limits?.map((one) => zoneWithin(one, 0, NOON))
+
 const types = ({ transitions }: Evaluated) => transitions.map(({ type }) => type)
 
 t.test('events are in the order of the ranks, wherever their evaluator stands in the list', async (t) => {
@@ -131,7 +143,7 @@ t.test('within what is left of a zone its evaluators take no step, and its limit
   const list = [...createEvaluators(), curfew]
   const situation = entering({ foreground: true, beacons: [] })
   const first = evaluate(list, NO_STATE, situation) as Evaluated
-  const [ofGeofences, ofPlaces, ofRegions] = first.zones!
+  const [ofGeofences, ofPlaces, ofRegions] = zonesOf(first)!
   t.ok(ofRegions!.radiusMeters > 6.9 && ofRegions!.radiusMeters < 7, `${ofRegions!.radiusMeters} m`)
   t.equal(ofRegions!.until, NOON + HOUR_MS)
   t.ok(ofGeofences!.radiusMeters > 90, 'each kind has a zone of its own')
@@ -144,8 +156,8 @@ t.test('within what is left of a zone its evaluators take no step, and its limit
   t.strictSame(types(kept), ['user.entered_geofence'], 'geofences are evaluated')
   t.match(kept.zone, { until: NOON + 5, untilReceived: NOON + 7, accuracy: 50, onlyMoving: true })
   t.ok(kept.zone.radiusMeters < 3)
-  t.equal(kept.zones![ZONE.regions]!.radiusMeters, kept.zone.radiusMeters)
-  t.ok(kept.zones![ZONE.geofences]!.radiusMeters > 90)
+  t.equal(zonesOf(kept)![ZONE.regions]!.radiusMeters, kept.zone.radiusMeters)
+  t.ok(zonesOf(kept)![ZONE.geofences]!.radiusMeters > 90)
   const others = evaluate(list, NO_STATE, { ...situation, left: [limits, undefined, undefined] }) as Evaluated
   t.equal(curfew.steps, 2)
   t.strictSame(types(others), ['user.dwelled_in_geofence'], 'geofences are not evaluated')
@@ -157,16 +169,32 @@ t.test('within what is left of a zone its evaluators take no step, and its limit
   const both = evaluate(list, NO_STATE, { ...situation, now: grouped, left }) as Evaluated
   t.equal(curfew.steps, 3)
   t.strictSame(both.state.segments.members, [1])
-  t.equal(both.zones![ZONE.regions]!.until, NOON + HOUR_MS)
+  t.equal(zonesOf(both)![ZONE.regions]!.until, NOON + HOUR_MS)
   const off = evaluate(createEvaluators(), NO_STATE, entering()) as Evaluated
-  t.equal(off.zones, undefined, 'only geofences and beacons limit the device')
+  t.equal(off.limits, undefined, 'only geofences and beacons limit the device')
+})
+
+t.test('the smallest of several limits are those of two, one after the other', async (t) => {
+  const many: readonly ZoneLimits[] = [
+    NO_LIMITS,
+    { meters: 5, until: 9, untilReceived: 30 },
+    { meters: 7, until: 8, untilReceived: 40, accuracy: 200 },
+    { meters: 6, until: 10, untilReceived: 20, accuracy: 300, onlyMoving: true },
+    NOWHERE_SAFE,
+  ]
+  for (let from = 0; from < many.length; from++)
+    for (let to = from + 2; to <= many.length; to++)
+      t.match(smallestOf(many.slice(from, to)), many.slice(from, to).reduce(smallest))
+  t.strictSame(zoneWithin(smallestOf([NO_LIMITS]), 0, NOON), zoneWithin(NO_LIMITS, 0, NOON))
 })
 
 t.test('an evaluator that wants the next update leaves the zones of other kinds as they are', async (t) => {
   const restless = new Curfew(3, ZONE.places)
   restless.limits = () => NOWHERE_SAFE
   const situation = entering({ foreground: true, beacons: [] })
-  const { zone, zones } = evaluate([...createEvaluators(), restless], NO_STATE, situation) as Evaluated
+  const evaluated = evaluate([...createEvaluators(), restless], NO_STATE, situation) as Evaluated
+  const zones = zonesOf(evaluated)
+  const { zone } = evaluated
   t.equal(zone.radiusMeters, 0)
   t.equal(zones![ZONE.places]!.radiusMeters, 0)
   t.ok(zones![ZONE.geofences]!.radiusMeters > 90)
