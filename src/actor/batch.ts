@@ -92,6 +92,8 @@ export class Batch {
   /** The partition whose commit has many events that are not all written; it is the last of the frame. */
   #unended: Partition | undefined
   #wasLarge = false
+  /** The devices of {@link hasPrepared}. */
+  readonly #prepared = new Set<string>()
   /** The server's time of the frame. */
   #time = 0
   /** A time of `performance.now()`. */
@@ -134,11 +136,13 @@ export class Batch {
   /**
    * Empties the mailboxes into one frame, up to its bound. Returns whether the frame is complete; if not,
    * {@link writeMore} must be called.
-   * @param withBacklog whether the backlog may be evaluated, too
+   * @param takesBacklog whether the backlog may be evaluated, too
    */
-  evaluate(withBacklog: boolean): boolean {
+  evaluate(takesBacklog: boolean): boolean {
     const writer = this.#writer
     const waiting = this.#waiting
+    if (!takesBacklog) this.#giveBackPrepared()
+    const withBacklog = takesBacklog && waiting.backlog.isReady
     const time = this.#parts.clock.now()
     writer.begin(time)
     this.#emptyBytes = writer.bytes
@@ -178,6 +182,19 @@ export class Batch {
     this.#moveTrips()
     this.#wasLarge = this.bytes >= LARGE_FRAME_BYTES
     return true
+  }
+
+  /**
+   * Whether updates have been prepared, wait in the backlog, and can be taken back. They need not wait like the others
+   * there, which make many events.
+   */
+  get hasPrepared(): boolean {
+    return this.#prepared.size > 0
+  }
+
+  /** An update has been prepared, and waits in the backlog. */
+  prepared({ update, submitter }: UpdateMail): void {
+    if (submitter.takenBack !== undefined) this.#prepared.add(update.deviceId)
   }
 
   /** Forgets the results once they have been delivered. */
@@ -235,6 +252,7 @@ export class Batch {
       const mail = backlog.first()!
       const { deviceId } = mail.update
       mail.hasWaited = true
+      this.#prepared.delete(deviceId)
       if (this.#isTakenBack(mail)) {
         backlog.taken(deviceId)
         continue
@@ -289,6 +307,23 @@ export class Batch {
     if (!isBehindOthers && !takenBack.has(deviceId)) return false
     this.#giveBack(mail, takenBack)
     return true
+  }
+
+  /**
+   * Gives back what would wait in the backlog until the events of others are published; other updates came in the same
+   * requests.
+   */
+  #giveBackPrepared(): void {
+    const { backlog } = this.#waiting
+    for (const deviceId of this.#prepared) {
+      for (let mail = backlog.firstOf(deviceId); mail !== undefined; mail = backlog.firstOf(deviceId)) {
+        const { takenBack } = mail.submitter
+        if (takenBack === undefined) break
+        this.#giveBack(mail, takenBack)
+        backlog.taken(deviceId)
+      }
+    }
+    this.#prepared.clear()
   }
 
   #giveBack({ update, bytes }: UpdateMail, takenBack: TakenBack): void {

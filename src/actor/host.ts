@@ -273,7 +273,7 @@ export class ActorHost implements Intake {
       setTimeout(this.#runScheduled, EVENTS_WAIT_MS)
       return
     }
-    if (this.#hasMail) this.#run()
+    if (this.#hasMail || this.#batch.hasPrepared) this.#run()
     else this.#backlogLater()
   }
 
@@ -288,7 +288,7 @@ export class ActorHost implements Intake {
   }
 
   #run(): void {
-    if (this.#batch.evaluate(this.#mailboxes.backlog.isReady && this.#takesBacklog)) return this.#close()
+    if (this.#batch.evaluate(this.#takesBacklog)) return this.#close()
     this.#flushing = true
     setImmediate(this.#writeMore)
   }
@@ -306,6 +306,7 @@ export class ActorHost implements Intake {
     backlog.pause(deviceId)
     void prepareUpdate(mail, missing, this.#parts, this.#geofenceTexts).then(() => {
       backlog.resume(deviceId)
+      this.#batch.prepared(mail)
       this.#schedule()
     })
   }

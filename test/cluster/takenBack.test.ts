@@ -20,7 +20,10 @@ import { wantedOf } from '../../src/cluster/protocol/updateRows.ts'
 import { deviceHash } from '../../src/model/deviceHash.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
+import type { Measurer } from '../../src/spatial/port.ts'
+import { measureShapes } from '../../src/geometry/shapeBatch.ts'
 import { Senders } from '../../src/wire/senders.ts'
+import { star } from '../../bench/load/hostileWorld.ts'
 import { aGeofence, AWAY, Engine, HERE, NOON, World } from '../actor/kit.ts'
 import { Random } from '../actor/world.ts'
 import { until } from '../kit/waiting.ts'
@@ -29,6 +32,8 @@ import { FAIR, fixedWorld, gatewayOf, Hosts, outcome, PARTITIONS, SimulatedCalls
 
 /** So many that an update into all of them waits behind the updates of others. */
 const GEOFENCES = 320
+/** So many that another thread measures them, and few enough that their events need not wait. */
+const POLYGONS = 290
 const SENDERS = new Senders()
 const nothingWanted = { wantsUser: false, wantsEvents: false }
 const pause = (milliseconds: number) => sleep(Math.min(milliseconds, 1))
@@ -139,6 +144,52 @@ t.test('an owner says that an update still waits, and answers who asked first', 
   await until(() => answers.length === 3)
   t.match(answers[2], { updates: [{ repeated: false }] })
   call.end()
+})
+
+t.test('an update that was measured does not keep others waiting until events are published', async (t) => {
+  const unpublished = { bytes: 10 * 1024 * 1024 }
+  const measured = Promise.withResolvers<void>()
+  let batches = 0
+  const measurer: Measurer = {
+    async measure(batch) {
+      batches++
+      await measured.promise
+      return measureShapes(structuredClone(batch))
+    },
+  }
+  const world = new World(new ManualClock(NOON))
+  for (let i = 1; i <= POLYGONS; i++) {
+    const ring = star([HERE.longitude, HERE.latitude], 0.01 + i * 1e-6) as [number, number][]
+    world.put(aGeofence(i, { type: 'polygon', shape: { kind: 'polygon', ring } }))
+  }
+  const random = new Random(3)
+  const calls = new SimulatedCalls(random, FAIR)
+  const clock = new ManualClock(NOON)
+  const hosts = new Hosts(
+    random,
+    calls,
+    { world, clock },
+    { eventBacklog: () => unpublished.bytes, measurer },
+  )
+  await hosts.start()
+  const gateway = gatewayOf(calls, world, { pause, giveUpMs: 20_000 })
+  let isTold = false
+  const beside = Array.from({ length: 100 }, (_, i) => `other-${i}`).find(
+    (id) => deviceHash(id) % PARTITIONS === deviceHash('measured') % PARTITIONS,
+  )!
+  const first = track(gateway, { ...update({ clock }, 'measured', HERE), accuracy: 5000 }).then((told) => {
+    isTold = true
+    return outcome(told)
+  })
+  // It is in the same request.
+  const other = track(gateway, update({ clock }, beside, AWAY), nothingWanted)
+  await until(() => batches === 1)
+  measured.resolve()
+  outcome(await other)
+  t.notOk(isTold)
+  unpublished.bytes = 0
+  t.notOk((await first).repeated)
+  await gateway.drained()
 })
 
 t.test('a gateway of an older release gets nothing back', async (t) => {
