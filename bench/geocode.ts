@@ -109,6 +109,7 @@ try {
   })
   const { beside: besideSearches, again, limit } = tracking
   const { times: updateRatio = NaN, laterMs: updateLaterMs = NaN } = besideSearches
+  const { timesOfLimit: limitedRatio = NaN, laterThanLimitMs: limitedLaterMs = NaN } = besideSearches
   const rows = [...answers, ...tracking.rows]
   done('')
   console.log(
@@ -147,7 +148,9 @@ try {
       updateRatio,
       sameRatio: again.times,
       limitRatio: limit.times,
+      limitedRatio,
       updateLaterMs,
+      limitedLaterMs,
       limitLaterMs: limit.laterMs,
       rows,
     }),

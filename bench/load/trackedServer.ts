@@ -5,7 +5,7 @@
  * What an update costs is the CPU of the server without its threads of a lower priority, in which the requests are
  * answered, and without what such a request costs the other threads by itself. Where the server can be loaded with a memory for answers, that is
  * what a remembered answer costs beside the same updates, and what the work for a request costs without updates (requests less
- * remembered answers); otherwise it is what requests cost alone.
+ * remembered answers), while another server does the work, so that the machine is as busy; otherwise it is what requests cost alone.
  *
  * Devices and clients stand for other machines: they share one processor, where the devices go before everything else. The
  * server may use all.
@@ -70,9 +70,11 @@ export async function measureTracking(name: string, load: TrackedLoad): Promise<
   const paths = Array.from({ length: load.questions }, () => load.draw(random))
   const known = load.memory === undefined ? 0 : Math.ceil(REMEMBERED_SHARE * paths.length)
   const server = await startServer(folder, load, load.memory?.(known))
-  const other = await startServer(benchFolder(`${name}-other`), load)
+  const otherFolder = benchFolder(`${name}-other`)
+  const other = await startServer(otherFolder, load)
   const clients = await AskingClients.start(folder, paths, BENCH_KEYS.testPublishable)
-  const tracked = new TrackedServer(server, generator, workload, load, clients)
+  const otherClients = await AskingClients.start(otherFolder, paths, BENCH_KEYS.testPublishable)
+  const tracked = new TrackedServer({ server, generator, workload, load, clients, otherClients })
   await tracked.send(0, load.devices)
   const remembered = { from: 0, to: known, clients: CLIENTS, port: server.port }
   // The second time, every thread of a pool is likely to know them.
@@ -86,24 +88,27 @@ export async function measureTracking(name: string, load: TrackedLoad): Promise<
     progress(`tracking beside ${load.name}: ${i} of ${load.windows}`)
     const alone = await tracked.window({ hasUpdates: true })
     const beside = await tracked.window({ hasUpdates: true, asking: own })
-    const hasMemory = known > 0
-    const asMany = ({ requests }: TrackedWindow) => ({ ...remembered, perSecond: requests / load.seconds })
-    const besideMemory = hasMemory
-      ? await tracked.window({ hasUpdates: true, asking: asMany(beside) })
-      : undefined
     const limit = await tracked.window({ hasUpdates: true, asking: others })
+    const asMany = ({ requests }: TrackedWindow) => ({
+      asking: { ...remembered, perSecond: requests / load.seconds },
+      // The machine must be as busy as beside the requests, because a processor is slower while another one works.
+      meanwhile: others,
+    })
+    const hasMemory = known > 0
+    const besideMemory = hasMemory ? await tracked.window({ hasUpdates: true, ...asMany(beside) }) : undefined
     const requestsAlone = await tracked.window({ asking: own })
     rounds.push({
       alone,
       beside,
-      remembered: besideMemory,
       limit,
+      remembered: besideMemory,
       requestsAlone,
-      rememberedAlone: hasMemory ? await tracked.window({ asking: asMany(requestsAlone) }) : undefined,
+      rememberedAlone: hasMemory ? await tracked.window(asMany(requestsAlone)) : undefined,
       again: await tracked.window({ hasUpdates: true }),
     })
   }
   clients.stop()
+  otherClients.stop()
   await Promise.all([server.stop(), other.stop()])
   return trackedRows(load.name, load.seconds, rounds)
 }
@@ -119,35 +124,32 @@ async function startServer(
   return startRingfence(folder, { ...options, unpinned: true })
 }
 
+interface TrackedParts {
+  readonly server: ServerProcess
+  readonly generator: Generator
+  readonly workload: Workload
+  readonly load: TrackedLoad
+  readonly clients: AskingClients
+  /** Those that ask another server meanwhile. */
+  readonly otherClients: AskingClients
+}
+
 class TrackedServer {
-  readonly #server: ServerProcess
-  readonly #generator: Generator
-  readonly #workload: Workload
-  readonly #load: TrackedLoad
-  readonly #clients: AskingClients
+  readonly #parts: TrackedParts
   #offset = 0
 
-  constructor(
-    server: ServerProcess,
-    generator: Generator,
-    workload: Workload,
-    load: TrackedLoad,
-    clients: AskingClients,
-  ) {
-    this.#server = server
-    this.#generator = generator
-    this.#workload = workload
-    this.#load = load
-    this.#clients = clients
+  constructor(parts: TrackedParts) {
+    this.#parts = parts
   }
 
   async send(updatesPerSecond: number, count: number): Promise<LoadResult> {
-    const result = await this.#generator.run({
-      port: this.#server.port,
+    const { server, generator, workload } = this.#parts
+    const result = await generator.run({
+      port: server.port,
       connections: 64,
-      requests: this.#workload.trackBodies,
-      head: this.#workload.trackHead,
-      group: this.#workload.devices,
+      requests: workload.trackBodies,
+      head: workload.trackHead,
+      group: workload.devices,
       offset: this.#offset,
       rate: updatesPerSecond,
       count,
@@ -159,15 +161,25 @@ class TrackedServer {
     return result
   }
 
-  /** @param loads.asking the requests; undefined if there are none */
-  async window(loads: { readonly hasUpdates?: boolean; readonly asking?: Asking }): Promise<TrackedWindow> {
-    const { rate, seconds } = this.#load
+  /**
+   * @param loads.asking the requests; undefined if there are none
+   * @param loads.meanwhile requests to another server at the same time
+   */
+  async window(loads: {
+    readonly hasUpdates?: boolean
+    readonly asking?: Asking
+    readonly meanwhile?: Asking
+  }): Promise<TrackedWindow> {
+    const { server, clients, otherClients } = this.#parts
+    const { rate, seconds } = this.#parts.load
     await this.#loopP99Ms()
-    const before = threadSeconds(this.#server)
-    const asked = loads.asking && this.#clients.ask({ ...loads.asking, seconds })
+    const before = threadSeconds(server)
+    const asked = loads.asking && clients.ask({ ...loads.asking, seconds })
+    const meanwhile = loads.meanwhile && otherClients.ask({ ...loads.meanwhile, seconds })
     const sent = loads.hasUpdates === true ? await this.send(rate, rate * seconds) : undefined
     const requests = (await asked) ?? 0
-    const after = threadSeconds(this.#server)
+    await meanwhile
+    const after = threadSeconds(server)
     return {
       cpuSeconds: after.foreground - before.foreground,
       backgroundSeconds: after.background - before.background,
@@ -180,7 +192,7 @@ class TrackedServer {
 
   /** Since the previous call. */
   async #loopP99Ms(): Promise<number> {
-    const text = await (await fetch(`http://127.0.0.1:${this.#server.port}/metrics`)).text()
+    const text = await (await fetch(`http://127.0.0.1:${this.#parts.server.port}/metrics`)).text()
     const value = /^ringfence_event_loop_delay_p99_seconds (\S+)$/m.exec(text)?.[1]
     return Math.max(0, Number(value) * 1000 - LOOP_RESOLUTION_MS)
   }
