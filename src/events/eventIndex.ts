@@ -200,23 +200,21 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
 
   async count(scope: ScopeId, query: CountQuery): Promise<IntervalCounts[]> {
     const { from, to, stepMs } = query
-    const intervals = Array.from(
-      { length: Math.ceil((to - from) / stepMs) },
-      (): Record<string, number> => ({}),
-    )
+    // Maps, because an event of one's own may be named like something that every object has: `constructor`.
+    const intervals = Array.from({ length: Math.ceil((to - from) / stepMs) }, () => new Map<string, number>())
     let cursor: OwnedEvent | undefined
     let examined = 0
     do {
       const step = await this.#behindAdded().call('count', scope, query, cursor)
       for (const [interval, type, count] of step.counts) {
         const counts = intervals[interval]!
-        counts[type] = (counts[type] ?? 0) + count
+        counts.set(type, (counts.get(type) ?? 0) + count)
       }
       cursor = step.cursor
       examined += step.examined
       if (examined > MOST_COUNTED) throw new TooManyEvents(`more than ${MOST_COUNTED}`)
     } while (cursor !== undefined)
-    return intervals
+    return intervals.map((counts) => Object.fromEntries(counts))
   }
 
   async read(scopes: Scopes, after: number, limit: number): Promise<EventPage> {

@@ -97,7 +97,7 @@ class RowReader implements Committed {
   readonly #timesOfRow = new Map<string, number[]>()
 
   frame(bytes: Buffer): void {
-    if (bytes[0] !== 3) throw new Error(`frame version ${bytes[0]}, this reader knows 3`)
+    if (bytes[0] !== 4) throw new Error(`frame version ${bytes[0]}, this reader knows 4`)
     let at = 9
     while (at < bytes.length) {
       const partition = bytes.readUInt16LE(at)

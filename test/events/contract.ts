@@ -255,6 +255,18 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     t.same(counts, [{ 'user.entered_geofence': 6997 }, { 'user.entered_geofence': 2000 }])
   })
 
+  t.test(`${name}: events named like what every object has are counted`, async (t) => {
+    const index = await open()
+    t.teardown(() => index.close())
+    const names = ['constructor', 'toString', '__proto__', 'hasOwnProperty']
+    index.add(
+      1,
+      [...names, ...names].map((type, i) => event(i, { type })),
+    )
+    const [counts] = await index.count(0, { from: 1_000_000, to: 1_001_000, stepMs: 1000 })
+    t.same(Object.entries(counts!).sort(), names.map((type) => [type, 2]).sort())
+  })
+
   t.test(`${name}: an event is read and deleted by id only within its scope`, async (t) => {
     const index = await open()
     t.teardown(() => index.close())

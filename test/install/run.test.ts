@@ -67,5 +67,5 @@ t.test('every command for users starts in this way', async (t) => {
   }
   const names = 'start slim demo cluster keys import region projects backup restore'.split(' ')
   for (const name of names)
-    t.match(scripts[name], /^(exec (env [A-Z_]+=\S+ )?)?node (--\S+ )*install\/run\.cjs [\w/]+\.ts/, name)
+    t.match(scripts[name], /^(exec (env ([A-Z_]+=\S+ )+)?)?node (--\S+ )*install\/run\.cjs [\w/]+\.ts/, name)
 })
