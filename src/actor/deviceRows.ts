@@ -33,17 +33,23 @@ const MAX_ID_BYTES = 255
 /** The size of a whole row without its profile. */
 const WHOLE_BYTES = MOVED_BYTES + 8
 
-/** Writes the row's columns of position, times and flags; its profile is unchanged. */
-export function writeMoved(writer: FrameWriter, table: DeviceTable, row: number): void {
-  const at = writer.addRow(MOVED_BYTES)
-  writeColumns(writer.view, at, MOVED, table, row)
-}
-
-/** Writes the same as {@link writeMoved}, with the number of the newest mark. */
-export function writeNumbered(writer: FrameWriter, table: DeviceTable, row: number): void {
+/**
+ * Writes the row's columns of position, times and flags; its profile is unchanged.
+ * @param sequence the number of the newest mark; undefined if it is the same as before
+ */
+export function writeMoved(
+  writer: FrameWriter,
+  table: DeviceTable,
+  row: number,
+  sequence: number | undefined,
+): void {
+  if (sequence === undefined) {
+    const at = writer.addRow(MOVED_BYTES)
+    return writeColumns(writer.view, at, MOVED, table, row)
+  }
   const at = writer.addRow(NUMBERED_BYTES)
   writeColumns(writer.view, at, NUMBERED, table, row)
-  writer.view.setFloat64(at + MOVED_BYTES, table.sequence(row), true)
+  writer.view.setFloat64(at + MOVED_BYTES, sequence, true)
 }
 
 /**

@@ -1,67 +1,46 @@
-import type { UserParts } from './port.ts'
-import type { Profile } from '../model/device.ts'
 import type { Transition } from '../model/event.ts'
-import { verdictOf } from '../model/fraud.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
-import { evaluatedAccuracy } from '../geometry/confidence.ts'
 import { userRecordId, type StoreSalt } from '../events/ids.ts'
 import type { StoredEvent } from '../events/port.ts'
+import { circumstancesOf } from '../rules/circumstances.ts'
+import { NO_STATE } from '../rules/deviceState.ts'
+import { EvaluatorSet } from '../rules/evaluatorSet.ts'
+import { createEvaluators, evaluate } from '../rules/evaluators.ts'
+import type { Measured } from '../rules/measured.ts'
+import { placesPast } from '../rules/places.ts'
 import type { ScopeView } from '../rules/port.ts'
-import { AppliedForUser, AppliedWithManyVisits, MANY_VISITS, type Applied } from './applied.ts'
+import { hasOnlyPassing, ZONE, zoneCosine, type ZonesLeft } from '../rules/safeZone.ts'
+import { Unready } from '../rules/unready.ts'
+import type { Applied } from './applied.ts'
 import type { ActorTable, ActorType } from './actorType.ts'
 import { ACTOR_TYPES, DEVICES } from './actorTypes.ts'
 import type { FrameWriter } from './commitCodec.ts'
 import { CommitEvents } from './commitEvents.ts'
 import type { DeviceMemory } from './deviceMemory.ts'
+import { fitsFirst, writeFirst, writeMoved, writeWhole } from './deviceRows.ts'
+import { FLAG_SETTLED, updateFlags, type DeviceTable } from './deviceTable.ts'
+import { feedUpdateOf, movesTrips } from './feeding.ts'
 import type { FeedShortcut, ShortcutOutcome } from './feedShortcut.ts'
 import { FEEDS, type FeedTable } from './feedTable.ts'
-import { feedUpdateOf, movesTrips } from './feeding.ts'
-import { fitsFirst, writeFirst, writeMoved, writeNumbered, writeWhole } from './deviceRows.ts'
-import { FLAG_SETTLED, updateFlags, type DeviceTable } from './deviceTable.ts'
-import { circumstancesOf } from '../rules/circumstances.ts'
-import type { Measured } from '../rules/measured.ts'
-import { Unready } from '../rules/unready.ts'
-import { EvaluatorSet } from '../rules/evaluatorSet.ts'
-import { createEvaluators, evaluate } from '../rules/evaluators.ts'
 import { identify, timeOf } from './identity.ts'
-import type { PlaceStays } from '../model/place.ts'
-import { needsNoZone, passedPlaces } from './passing.ts'
-import { placesPast } from '../rules/places.ts'
-import { NO_STATE } from '../rules/deviceState.ts'
-import {
-  isInNewestStream,
-  profileAfter,
-  profileChange,
-  saysNothingNew,
-  stateNow,
-  textLength,
-} from './profile.ts'
-import { packProfile } from './profileCodec.ts'
+import { passedPlaces } from './passing.ts'
 import { doneBefore, NOTHING_BEFORE, type Prepared } from './prepared.ts'
+import { profileAfter, profileChange, saysNothingNew, stateNow, textLength } from './profile.ts'
+import { packProfile } from './profileCodec.ts'
 import {
-  COUNTRY_BARRED,
-  COUNTRY_UNKNOWN,
   FEED_FULL,
   MAX_RECORDS,
   NO_ROOM_FOR_RECORD,
   NO_ROOM_FOR_TEXT,
   RATE_LIMITED,
+  refusalOf,
   TOO_MANY_EVENTS,
   TOO_MANY_RECORDS,
   type Refusal,
 } from './refusal.ts'
-import { headUntil, userHead, userHeadSteps, userJson, userParts, userTail } from './userRecord.ts'
-import { Barred } from '../rules/countries.ts'
-import { maySuspect } from '../rules/fraud.ts'
-import {
-  hasOnlyPassing,
-  movedMeters,
-  ZONE,
-  zoneCosine,
-  type SafeZone,
-  type ZonesLeft,
-} from '../rules/safeZone.ts'
+import { resultOf } from './updateResult.ts'
+import { isWithinZone, mayBeSuspect, zonesLeft } from './withinZone.ts'
 
 /**
  * The device actors of one partition: applies updates one at a time, in two tiers.
@@ -78,15 +57,9 @@ const EARLY_MS = 100
 
 /** When there is no room for more data, known users may still change data of up to this many characters. */
 const MAX_FULL_TEXT = 1024
-/**
- * A user's JSON that is longer than this is written again for each answer, because it would take more memory than the
- * profile.
- */
-const MAX_HEAD_CHARACTERS = 16 * 1024
 
 const NO_EVENTS: readonly string[] = []
 const NO_TRANSITIONS: readonly Transition[] = []
-const NO_BEACONS: NonNullable<Update['beacons']> = []
 
 export class Partition {
   readonly number: number
@@ -229,15 +202,8 @@ export class Partition {
     const isTold = movesTrips(update, view.trips)
     if (repeatOf >= 0) {
       const own = row >= 0 ? row : repeatOf
-      return this.#told(
-        own,
-        view,
-        update,
-        wantsUser,
-        NO_EVENTS,
-        true,
-        isTold ? 0 - this.feed.last : undefined,
-      )
+      const number = isTold ? 0 - this.feed.last : undefined
+      return resultOf(table, own, view, update, wantsUser, NO_EVENTS, true, number)
     }
     if (isTold && this.feed.isFull(update.scope, update.deviceId)) return FEED_FULL
     if (row < 0 && records >= MAX_RECORDS) return TOO_MANY_RECORDS
@@ -254,13 +220,13 @@ export class Partition {
     let at = row
     this.#transitions = NO_TRANSITIONS
     const repeats = known >= 0
-    if (row >= 0 && this.isWithinZone(row, update, view, time, repeats)) {
+    if (row >= 0 && isWithinZone(table, row, update, view, time, repeats)) {
       this.zoneHits++
       this.#move(row, update, view.settings, time, true)
-      this.#write(row, update, writer)
+      writeMoved(writer, table, row, update.sequence)
     } else if (row < 0 || !this.#pass(row, update, view, time, repeats, writer)) {
       if (row < 0) at = table.allocate(update.receivedAt)
-      const left = row < 0 ? undefined : this.#zonesLeft(row, update, view, time, repeats)
+      const left = row < 0 ? undefined : zonesLeft(table, row, update, view, time, repeats)
       const made = this.#evaluate(at, update, view, time, writer, left, measuring, prepared)
       if (typeof made === 'symbol' || made instanceof Unready) {
         if (row < 0) table.giveBack(at, update.receivedAt)
@@ -274,9 +240,9 @@ export class Partition {
     const next = limited ? Math.max(allowedAt, update.receivedAt) + this.#intervalMs : allowedAt
     // A new record becomes the head of its device's chain.
     table.setNextAllowedAt(row < 0 ? at : first, next)
-    if (!isTold) return this.#told(at, view, update, wantsUser, events, false, undefined)
+    if (!isTold) return resultOf(table, at, view, update, wantsUser, events, false, undefined)
     const { number, trips } = this.#tell(at, update, view, time, writer)
-    return this.#told(at, view, update, wantsUser, events, false, number, trips)
+    return resultOf(table, at, view, update, wantsUser, events, false, number, trips)
   }
 
   /** Reports the update to the trips of the device, at once or by a row of the feed, in the same commit. */
@@ -311,110 +277,12 @@ export class Partition {
     return { number: feed.put(writer, told) }
   }
 
-  #told(
-    row: number,
-    view: ScopeView,
-    update: Update,
-    wantsUser: boolean,
-    events: readonly string[],
-    repeated: boolean,
-    feed: number | undefined,
-    trips?: ShortcutOutcome,
-  ): Applied {
-    if (!wantsUser) return { user: '', events, repeated, row, feed, trips }
-    const { table } = this
-    const now = update.receivedAt
-    const { fraud } = view.settings
-    const verdict =
-      update.claims === undefined ? undefined : verdictOf(table.profile(row).fraud, update.claims, fraud)
-    let head = this.#headOf(row, view, now)
-    if (head === undefined) {
-      const profile = table.profile(row)
-      if (profile.visits.length >= MANY_VISITS) {
-        const tail = userTail(userParts(table, row, ''))
-        return new AppliedWithManyVisits(
-          { profile, scope: update.scope, view, now, tail },
-          events,
-          repeated,
-          row,
-          verdict,
-          feed,
-          trips,
-        )
-      }
-      head = this.#writeHead(row, view, now)
-    }
-    return new AppliedForUser(userParts(table, row, head), events, repeated, row, verdict, feed, trips)
-  }
-
   /**
    * The server time from which the device's next update may come. A clock that was set back must not lock devices out.
    */
   #allowedAt(first: number, now: number): number {
     const allowedAt = this.table.nextAllowedAt(first)
     return allowedAt > now + this.#earlyMs + this.#intervalMs ? 0 : allowedAt
-  }
-
-  /**
-   * The public JSON of a record.
-   * @param now the server's time
-   */
-  userOf(row: number, view: ScopeView, now: number): string {
-    return userJson(this.#partsOf(row, view, now))
-  }
-
-  /**
-   * Like {@link userOf}, in steps if the user is in so many geofences that the text may have megabytes. A user that is
-   * updated meanwhile is written as it was before.
-   * @param profile that of the row
-   */
-  *userSteps(row: number, profile: Profile, view: ScopeView, now: number): Generator<void, string> {
-    const { table } = this
-    if (profile.visits.length < MANY_VISITS) return this.userOf(row, view, now)
-    const tail = userTail(userParts(table, row, ''))
-    const pieces = yield* userHeadSteps(profile, table.scope(row), view, now)
-    return pieces.join('') + tail
-  }
-
-  #partsOf(row: number, view: ScopeView, now: number): UserParts {
-    return userParts(this.table, row, this.#headOf(row, view, now) ?? this.#writeHead(row, view, now))
-  }
-
-  #writeHead(row: number, view: ScopeView, now: number): string {
-    const { table } = this
-    const profile = table.profile(row)
-    const json = userHead(profile, table.scope(row), view, now)
-    if (json.length <= MAX_HEAD_CHARACTERS)
-      table.replyHead[row] = { json, revision: view.revision, until: headUntil(profile, view) }
-    return json
-  }
-
-  /** The part of the user that was written before, if it would be the same now. */
-  #headOf(row: number, view: ScopeView, now: number): string | undefined {
-    const head = this.table.replyHead[row]
-    return head !== undefined && head.revision === view.revision && now < head.until ? head.json : undefined
-  }
-
-  /**
-   * Whether the update leaves everything as it is, because its device is still within its safe zone.
-   * @param repeats whether the update has the same data about the device as the last one
-   */
-  isWithinZone(row: number, update: Update, view: ScopeView, time: number, repeats: boolean): boolean {
-    const { table } = this
-    const radius = table.zoneRadius(row)
-    if (radius === 0 || table.zoneRevision(row) !== view.revision) return false
-    if (update.beacons !== undefined && update.beacons.length > 0) return false
-    if (time > table.zoneUntil(row) || update.receivedAt >= table.zoneUntilReceived(row)) return false
-    if (evaluatedAccuracy(update.accuracy) > table.zoneAccuracy(row)) return false
-    if ((update.stopped || update.foreground) && table.isZoneOnlyMoving(row)) return false
-    const cosine = table.zoneCosine(row)
-    const { latitude, longitude } = update
-    if (movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude) > radius)
-      return false
-    if (this.#mayBeSuspect(row, update, view, cosine)) return false
-    if (repeats) return true
-    const profile = table.activeProfile(row)
-    return isInNewestStream(profile, update) && saysNothingNew(profile, update)
   }
 
   /**
@@ -432,51 +300,29 @@ export class Partition {
   ): boolean {
     const { table } = this
     const places = passedPlaces(table, row, update, view, time, repeats)
-    if (places === undefined || this.#mayBeSuspect(row, update, view, table.zoneCosine(row))) return false
+    if (places === undefined || mayBeSuspect(table, row, update, view, table.zoneCosine(row))) return false
     const isSame = places === table.placesOf(row)
     if (!isSame && !fitsFirst(places.first)) return false
     this.passes++
     this.#move(row, update, view.settings, time, isSame)
     table.endZoneOfPlaces(row)
-    if (isSame) this.#write(row, update, writer)
-    else this.#writeFirst(row, update, places, writer)
+    if (isSame) writeMoved(writer, table, row, update.sequence)
+    else {
+      table.setFirst(row, places)
+      writeFirst(writer, table, row, places.first, update.sequence)
+    }
     return true
   }
 
-  #mayBeSuspect(row: number, update: Update, { settings }: ScopeView, cosine: number): boolean {
-    const { table } = this
-    const { fraud } = settings
-    return fraud.enabled && maySuspect(update, fraud, table.latitude(row), table.longitude(row), cosine)
-  }
-
-  /** What is left of the zones by kind for an update that has left its device's zone; undefined if nothing is. */
-  #zonesLeft(
-    row: number,
-    update: Update,
-    view: ScopeView,
-    time: number,
-    repeats: boolean,
-  ): ZonesLeft | undefined {
-    const { table } = this
-    if (!table.kindZones.areUsed || table.zoneRevision(row) !== view.revision) return undefined
-    const cosine = table.zoneCosine(row)
-    const { latitude, longitude, beacons = NO_BEACONS } = update
-    const moved = movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude)
-    const mayPass = needsNoZone(table, row, update, moved)
-    const left = table.kindZones.left(row, moved, time, update, mayPass)
-    if (left === undefined || this.#mayBeSuspect(row, update, view, cosine)) return undefined
-    if (!repeats && !saysNothingNew(table.activeProfile(row), update)) return undefined
-    return beacons.length === 0 ? left : left.with(ZONE.geofences, undefined)
-  }
-
   /**
-   * Stores the new position.
+   * Stores the new position, and the number of the newest mark.
    * @param settled whether the profile stays unchanged
    */
   #move(row: number, update: Update, settings: Settings, time: number, settled: boolean): void {
     const { table } = this
     const flags = updateFlags(update, settings) | (settled ? FLAG_SETTLED : 0)
     table.move(row, update.latitude, update.longitude, update.accuracy ?? NaN, time, update.receivedAt, flags)
+    if (update.sequence !== undefined) table.setSequence(row, update.sequence)
   }
 
   /** The events, or why there are none; then nothing was changed. */
@@ -513,7 +359,12 @@ export class Partition {
     if (change === 'first' && !fitsFirst(first)) change = 'more'
     const profile =
       change === 'more'
-        ? profileAfter(before && table.profile(row), update, after, before?.id ?? this.#newId(row, update))
+        ? profileAfter(
+            before && table.profile(row),
+            update,
+            after,
+            before?.id ?? userRecordId(this.salt, update.receivedAt, this.number, row),
+          )
         : before!
     const events =
       transitions.length === 0
@@ -522,47 +373,15 @@ export class Partition {
     if (events === TOO_MANY_EVENTS || events instanceof Unready) return events
     if (change === 'more') table.setProfile(row, update.scope, profile)
     this.#move(row, update, view.settings, time, change === 'nothing')
-    this.#setZone(row, update, zone, view)
-    table.setKindZones(row, limits, time)
-    this.#evaluatorSet.remember(table, row, after, left)
-    if (change === 'nothing') this.#write(row, update, writer)
-    else if (change === 'first') this.#writeFirst(row, update, places, writer)
-    else {
-      writeWhole(writer, table, row, packProfile(profile))
-      if (update.sequence !== undefined) table.setSequence(row, update.sequence)
-    }
-    return events
-  }
-
-  /** The `_id` of the user of a new record. */
-  #newId(row: number, { receivedAt }: Update): string {
-    return userRecordId(this.salt, receivedAt, this.number, row)
-  }
-
-  /** Stores the places, which differ only in the first candidate, and writes the row that says so. */
-  #writeFirst(row: number, update: Update, places: PlaceStays, writer: FrameWriter): void {
-    const { table } = this
-    table.setFirst(row, places)
-    writeFirst(writer, table, row, places.first, update.sequence)
-    if (update.sequence !== undefined) table.setSequence(row, update.sequence)
-  }
-
-  /** Writes a row that only says that the device has moved. */
-  #write(row: number, update: Update, writer: FrameWriter): void {
-    const { table } = this
-    if (update.sequence === undefined) return writeMoved(writer, table, row)
-    table.setSequence(row, update.sequence)
-    writeNumbered(writer, table, row)
-  }
-
-  #setZone(row: number, update: Update, zone: SafeZone, view: ScopeView): void {
-    const { table } = this
     const { latitude, longitude } = update
     table.setZone(row, latitude, longitude, zoneCosine(latitude), zone, view.revision)
+    table.setKindZones(row, limits, time)
+    this.#evaluatorSet.remember(table, row, after, left)
+    if (change === 'nothing') writeMoved(writer, table, row, update.sequence)
+    else if (change === 'first') {
+      table.setFirst(row, places)
+      writeFirst(writer, table, row, first, update.sequence)
+    } else writeWhole(writer, table, row, packProfile(profile))
+    return events
   }
-}
-
-function refusalOf(unready: Unready): Exclude<Refusal, typeof RATE_LIMITED> {
-  if (unready instanceof Barred) return unready.isCertain ? COUNTRY_BARRED : COUNTRY_UNKNOWN
-  return unready
 }

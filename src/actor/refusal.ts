@@ -1,4 +1,5 @@
 import type { GeofenceProperties } from '../model/geofence.ts'
+import { Barred } from '../rules/countries.ts'
 import { Unready } from '../rules/unready.ts'
 import { countryBarred, countryUnknown } from '../runtime/countryErrors.ts'
 import { ApiError } from '../runtime/errors.ts'
@@ -50,6 +51,12 @@ type Refused =
 
 /** Why an update was not applied. */
 export type Refusal = Refused | Unready
+
+/** The refusal of an update that could not be evaluated. */
+export function refusalOf(unready: Unready): Exclude<Refusal, typeof RATE_LIMITED> {
+  if (unready instanceof Barred) return unready.isCertain ? COUNTRY_BARRED : COUNTRY_UNKNOWN
+  return unready
+}
 
 /**
  * How many user records a device may have. Each of its updates goes through all of them, and no real device has so

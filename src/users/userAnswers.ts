@@ -1,5 +1,6 @@
 import { PAGE_CHARACTERS } from '../events/port.ts'
 import type { StoreSalt } from '../events/ids.ts'
+import { userSteps } from '../actor/updateResult.ts'
 import type { FoundUser, UserAnswer, UserQuestion } from '../actor/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { Unfetched } from '../rules/atlas.ts'
@@ -255,7 +256,7 @@ function* foundUser(
 ): Generator<void, FoundUser> {
   const profile = partition.table.peek(row)
   const order = orderOf({ partition, row, createdAt })
-  const user = yield* partition.userSteps(row, profile, view, now)
+  const user = yield* userSteps(partition.table, row, profile, view, now)
   return { order, id: profile.id, deviceId: profile.deviceId, user, explanation: '' }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { FrameWriter, readFrame, type CommittedEvent } from '../../src/actor/commitCodec.ts'
-import { fitsFirst, writeFirst, writeNumbered, writeWhole } from '../../src/actor/deviceRows.ts'
+import { fitsFirst, writeFirst, writeMoved, writeWhole } from '../../src/actor/deviceRows.ts'
 import { DeviceTable, FLAG_IGNORED } from '../../src/actor/deviceTable.ts'
 import { profileWithFirst } from '../../src/actor/profile.ts'
 import { packProfile, unpackProfile } from '../../src/actor/profileCodec.ts'
@@ -241,7 +241,7 @@ t.test('frames', async (t) => {
             const { number: newest, firsts } = each
             if (newest !== undefined && newest % 2 === 0) {
               table.setSequence(each.row, newest)
-              writeNumbered(writer, table, each.row)
+              writeMoved(writer, table, each.row, newest)
             }
             for (const first of firsts) writeFirst(writer, table, each.row, first, newest)
           }

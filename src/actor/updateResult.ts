@@ -1,0 +1,101 @@
+import type { UserParts } from './port.ts'
+import type { Profile } from '../model/device.ts'
+import { verdictOf } from '../model/fraud.ts'
+import type { Update } from '../model/update.ts'
+import type { ScopeView } from '../rules/port.ts'
+import { AppliedForUser, AppliedWithManyVisits, MANY_VISITS, type Applied } from './applied.ts'
+import type { DeviceTable } from './deviceTable.ts'
+import type { ShortcutOutcome } from './feedShortcut.ts'
+import { headUntil, userHead, userHeadSteps, userJson, userParts, userTail } from './userRecord.ts'
+
+/**
+ * The result of an update: its events and, if it is wanted, the user as it is now. The first part of the user's JSON,
+ * which rarely changes, is kept with the device.
+ */
+
+/**
+ * A user's JSON that is longer than this is written again for each answer, because it would take more memory than the
+ * profile.
+ */
+const MAX_HEAD_CHARACTERS = 16 * 1024
+
+/** The result of an update that was applied, now or before. */
+export function resultOf(
+  table: DeviceTable,
+  row: number,
+  view: ScopeView,
+  update: Update,
+  wantsUser: boolean,
+  events: readonly string[],
+  repeated: boolean,
+  feed: number | undefined,
+  trips?: ShortcutOutcome,
+): Applied {
+  if (!wantsUser) return { user: '', events, repeated, row, feed, trips }
+  const now = update.receivedAt
+  const { fraud } = view.settings
+  const verdict =
+    update.claims === undefined ? undefined : verdictOf(table.profile(row).fraud, update.claims, fraud)
+  let head = headOf(table, row, view, now)
+  if (head === undefined) {
+    const profile = table.profile(row)
+    if (profile.visits.length >= MANY_VISITS) {
+      const tail = userTail(userParts(table, row, ''))
+      return new AppliedWithManyVisits(
+        { profile, scope: update.scope, view, now, tail },
+        events,
+        repeated,
+        row,
+        verdict,
+        feed,
+        trips,
+      )
+    }
+    head = writeHead(table, row, view, now)
+  }
+  return new AppliedForUser(userParts(table, row, head), events, repeated, row, verdict, feed, trips)
+}
+
+/**
+ * The public JSON of a record.
+ * @param now the server's time
+ */
+export function userOf(table: DeviceTable, row: number, view: ScopeView, now: number): string {
+  return userJson(partsOf(table, row, view, now))
+}
+
+/**
+ * Like {@link userOf}, in steps if the user is in so many geofences that the text may have megabytes. A user that is
+ * updated meanwhile is written as it was before.
+ * @param profile that of the row
+ */
+export function* userSteps(
+  table: DeviceTable,
+  row: number,
+  profile: Profile,
+  view: ScopeView,
+  now: number,
+): Generator<void, string> {
+  if (profile.visits.length < MANY_VISITS) return userOf(table, row, view, now)
+  const tail = userTail(userParts(table, row, ''))
+  const pieces = yield* userHeadSteps(profile, table.scope(row), view, now)
+  return pieces.join('') + tail
+}
+
+function partsOf(table: DeviceTable, row: number, view: ScopeView, now: number): UserParts {
+  return userParts(table, row, headOf(table, row, view, now) ?? writeHead(table, row, view, now))
+}
+
+function writeHead(table: DeviceTable, row: number, view: ScopeView, now: number): string {
+  const profile = table.profile(row)
+  const json = userHead(profile, table.scope(row), view, now)
+  if (json.length <= MAX_HEAD_CHARACTERS)
+    table.replyHead[row] = { json, revision: view.revision, until: headUntil(profile, view) }
+  return json
+}
+
+/** The part of the user that was written before, if it would be the same now. */
+function headOf(table: DeviceTable, row: number, view: ScopeView, now: number): string | undefined {
+  const head = table.replyHead[row]
+  return head !== undefined && head.revision === view.revision && now < head.until ? head.json : undefined
+}
