@@ -18,9 +18,9 @@ export const NO_ROOM_FOR_TEXT: unique symbol = Symbol('no room for text')
 export const TOO_MANY_EVENTS: unique symbol = Symbol('too many events')
 
 /** Updates from the update's country are refused; nothing was changed. */
-export const COUNTRY_BARRED: unique symbol = Symbol('country barred')
+const COUNTRY_BARRED: unique symbol = Symbol('country barred')
 /** The update's country is not known, and only some countries are accepted; nothing was changed. */
-export const COUNTRY_UNKNOWN: unique symbol = Symbol('country unknown')
+const COUNTRY_UNKNOWN: unique symbol = Symbol('country unknown')
 /** Too much waits for the trips of the device; nothing was changed. */
 export const FEED_FULL: unique symbol = Symbol('feed full')
 
