@@ -90,7 +90,7 @@ const ALLOWED: Readonly<Record<Reason, readonly string[]>> = {
     'src/geo/world/countries.ts byName',
   ],
   constant: [
-    'src/actor/partition.ts NO_BEACONS',
+    'src/actor/withinZone.ts NO_BEACONS',
     'src/actor/profileCodec.ts packr',
     'src/events/eventWorker.ts NEVER',
     'src/log/commitLog.ts ZEROS',
