@@ -60,12 +60,12 @@ export function resultOf(
  * The public JSON of a record.
  * @param now the server's time
  */
-export function userOf(table: DeviceTable, row: number, view: ScopeView, now: number): string {
+export function userText(table: DeviceTable, row: number, view: ScopeView, now: number): string {
   return userJson(partsOf(table, row, view, now))
 }
 
 /**
- * Like {@link userOf}, in steps if the user is in so many geofences that the text may have megabytes. A user that is
+ * Like {@link userText}, in steps if the user is in so many geofences that the text may have megabytes. A user that is
  * updated meanwhile is written as it was before.
  * @param profile that of the row
  */
@@ -76,7 +76,7 @@ export function* userSteps(
   view: ScopeView,
   now: number,
 ): Generator<void, string> {
-  if (profile.visits.length < MANY_VISITS) return userOf(table, row, view, now)
+  if (profile.visits.length < MANY_VISITS) return userText(table, row, view, now)
   const tail = userTail(userParts(table, row, ''))
   const pieces = yield* userHeadSteps(profile, table.scope(row), view, now)
   return pieces.join('') + tail

@@ -2,7 +2,7 @@ import { FrameWriter } from '../../src/actor/commitCodec.ts'
 import { GeofenceEvaluator } from '../../src/rules/geofences.ts'
 import type { Applied } from '../../src/actor/applied.ts'
 import { Partition } from '../../src/actor/partition.ts'
-import { userOf } from '../../src/actor/updateResult.ts'
+import { userText } from '../../src/actor/updateResult.ts'
 import { snapshotOf } from '../../src/actor/recovery.ts'
 import type { StoredEvent } from '../../src/events/port.ts'
 import { deviceHash } from '../../src/model/deviceHash.ts'
@@ -56,7 +56,7 @@ export class Driven {
     const users = []
     for (let row = 0; row < table.length; row++) {
       const view = this.engine.world.scope(table.scope(row))
-      if (table.exists(row)) users.push(userOf(table, row, view, this.engine.clock.now()))
+      if (table.exists(row)) users.push(userText(table, row, view, this.engine.clock.now()))
     }
     return users
   }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { MAX_RECORDS } from '../../src/actor/refusal.ts'
-import { userOf } from '../../src/actor/updateResult.ts'
+import { userText } from '../../src/actor/updateResult.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
 import type { Update } from '../../src/model/update.ts'
 import { findUser } from '../../src/users/userQueries.ts'
@@ -72,7 +72,7 @@ t.test('edits: what the next update and reads before it see', async (t) => {
     const inside = () => {
       const { partition, row } = findUser(engine.host, SALT, 0, 'd')!
       const { geofences } = JSON.parse(
-        userOf(partition.table, row, engine.world.scope(0), engine.clock.now()),
+        userText(partition.table, row, engine.world.scope(0), engine.clock.now()),
       ) as {
         geofences: { _id: string }[]
       }
