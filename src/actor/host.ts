@@ -60,7 +60,7 @@ export interface FeedDispatcher {
   /** Called when some partitions have new rows, all of which are durable. */
   committed(partitions: readonly Partition[]): void
   /** Called for an update whose trips were moved with it (feedShortcut.ts), when that is durable. */
-  moved(scope: ScopeId, deviceId: string, number: number): void
+  moved(scope: ScopeId, deviceId: string): void
 }
 
 export interface EventConsumer extends CommittedConsumer<StoredEvent> {
@@ -352,8 +352,7 @@ export class ActorHost implements Intake {
       const result = results[i]!
       if (result instanceof ApiError) submitter.refused(result, update)
       else {
-        if (result.trips !== undefined)
-          this.#parts.dispatcher?.moved(update.scope, update.deviceId, result.feed!)
+        if (result.trips !== undefined) this.#parts.dispatcher?.moved(update.scope, update.deviceId)
         submitter.applied(result, update)
       }
     }

@@ -1,3 +1,5 @@
+import { isTextAt } from '../runtime/textBytes.ts'
+
 /**
  * Reads fields of a packed profile in place: MessagePack of an array, see profileCodec.ts. Unpacking a profile costs
  * a microsecond and about twenty objects; a start needs three fields of a million profiles.
@@ -57,14 +59,7 @@ export function readText(bytes: Buffer, field: number): string | undefined {
 export function isText(bytes: Buffer, field: number, text: string): boolean {
   if (bytes[field] === NIL) return false
   const from = headEnd(bytes, field)
-  const length = fieldAfter(bytes, field) - from
-  for (let i = 0; i < length; i++) {
-    const byte = bytes[from + i]!
-    // The text is not ASCII, so a character takes several bytes.
-    if (byte >= 0x80) return bytes.toString('utf8', from, from + length) === text
-    if (byte !== text.charCodeAt(i)) return false
-  }
-  return length === text.length
+  return isTextAt(bytes, from, fieldAfter(bytes, field) - from, text)
 }
 
 /** Whether two fields hold the same bytes. */

@@ -1,3 +1,5 @@
+import { roomFor } from './growth.ts'
+
 /**
  * Bytes by row number, one after the other in chunks: millions of packed values only cost their bytes, and nothing
  * for the garbage collector.
@@ -63,7 +65,7 @@ export class RowBytes {
 
   /** Replaces the bytes of a row by a copy of the first `length` of `bytes`. */
   set(row: number, bytes: Uint8Array, length: number): void {
-    if (row >= this.#offsets.length) this.#resize(Math.max(row + 1, 2 * this.#offsets.length))
+    if (row >= this.#offsets.length) this.#resize(roomFor(row + 1, this.#offsets.length))
     else if (this.has(row)) {
       const buffer = this.buffer(row)
       const from = this.start(row)

@@ -1,3 +1,4 @@
+import { roomFor } from './growth.ts'
 import { RowIndex } from './rowIndex.ts'
 
 /**
@@ -66,9 +67,8 @@ export class RowChains {
   }
 
   #reserve(row: number): void {
-    let rows = this.#next.length
-    if (row < rows) return
-    while (row >= rows) rows *= 2
+    if (row < this.#next.length) return
+    const rows = roomFor(row + 1, this.#next.length)
     this.#next = resized(this.#next, rows)
     this.#previous = resized(this.#previous, rows)
   }

@@ -1,3 +1,6 @@
+import type { ScopeId } from '../model/scope.ts'
+import { HashSet } from '../runtime/hashSet.ts'
+import { nameHash } from '../runtime/nameHash.ts'
 import { OUTCOME_MS, type FeedOutcome } from './feedOutcome.ts'
 
 /**
@@ -11,8 +14,8 @@ import { OUTCOME_MS, type FeedOutcome } from './feedOutcome.ts'
  * Owns: what is remembered, and for how long. Does not own: when rows are told (tripDispatcher.ts).
  *
  * Invariants
- * - SEEN-1: It keeps no more than the given bytes. The device that was seen the longest time ago is forgotten first. Of
- *   those whose trips moved with their updates, it is the one for which this began first.
+ * - SEEN-1: It keeps no more than the given bytes, and a 32nd of them for the devices whose trips moved with their updates.
+ *   The device that was seen the longest time ago is forgotten first.
  * - SEEN-2: The events of a row that is not its device's last are there for {@link OUTCOME_MS}, unless those of the device
  *   take more than a quarter of the bytes. Then the oldest are forgotten.
  */
@@ -22,13 +25,24 @@ export class SeenOutcomes {
   /** By device. The one that was seen the longest time ago comes first. */
   readonly #devices = new Map<string, Seen>()
   #bytes = 0
+  /** The devices whose trips moved with an update, by hash. */
+  readonly #moved: HashSet
 
   constructor(mostBytes: number, keptMs: number = OUTCOME_MS) {
     this.#mostBytes = mostBytes
     this.#keptMs = keptMs
+    this.#moved = new HashSet(mostBytes / MOVED_BYTES / MOVED_SHARE)
   }
 
-  /** The number of the last row that the device saw; undefined if nobody remembers. */
+  /**
+   * Whether the device has ever seen what an update did to its trips. Of a few devices of billions this may be wrong, which
+   * then see their present trip.
+   */
+  hasSeen(scope: ScopeId, deviceId: string): boolean {
+    return this.#devices.has(deviceKey(scope, deviceId)) || this.#moved.has(nameHash(scope, deviceId))
+  }
+
+  /** The number of the last row that was told of the device, if its trips have not moved otherwise since. */
   lastOf(device: string): number | undefined {
     return this.#devices.get(device)?.number
   }
@@ -40,7 +54,7 @@ export class SeenOutcomes {
    */
   get(device: string, number?: number): FeedOutcome | undefined {
     const seen = this.#devices.get(device)
-    if (seen?.trip === undefined) return undefined
+    if (seen === undefined) return undefined
     const { trip } = seen
     if (number === undefined) return { trip, events: NO_EVENTS }
     const events = number === seen.number ? seen.events : seen.earlier?.get(number)?.events
@@ -67,18 +81,15 @@ export class SeenOutcomes {
   }
 
   /**
-   * Remembers that the device's trips moved together with its row. What it saw is not kept, because in the same process
-   * its trips can be asked: the texts of all devices on trips would be a third of what survives of an update. Where it
-   * has moved like this before, it keeps its place among the others, which is cheaper.
+   * Remembers that the device's trips moved together with an update. What it saw is not kept, because in the same process
+   * its trips can be asked: the texts of all devices on trips would be a third of what survives of an update.
    */
-  moved(device: string, number: number): void {
+  moved(scope: ScopeId, deviceId: string): void {
+    this.#moved.add(nameHash(scope, deviceId))
+    if (this.#devices.size === 0) return
+    const device = deviceKey(scope, deviceId)
     const before = this.#devices.get(device)
-    if (before !== undefined) {
-      if (before.trip === undefined) return void (before.number = number)
-      this.#forget(device, before)
-    }
-    const none = { earlier: undefined, earlierBytes: 0 }
-    this.#set(device, { number, trip: undefined, events: NO_EVENTS, bytes: SEEN_BYTES, ...none })
+    if (before !== undefined) this.#forget(device, before)
   }
 
   #set(device: string, seen: Seen): void {
@@ -120,13 +131,15 @@ export class SeenOutcomes {
 /** The bytes of the last outcome of a device, and of the events of a row, besides texts. */
 const SEEN_BYTES = 200
 const EVENTS_BYTES = 100
+/** The bytes of a device whose trips moved with an update, at most, and which share of all bytes is for them. */
+const MOVED_BYTES = 11
+const MOVED_SHARE = 32
 const NO_EVENTS: readonly string[] = []
 
 /** The last outcome of a device. */
 interface Seen {
-  number: number
-  /** Undefined if it is the present trip. */
-  readonly trip: string | null | undefined
+  readonly number: number
+  readonly trip: string | null
   readonly events: readonly string[]
   readonly bytes: number
   /** The events of the rows before, by number, which ascends. */
@@ -138,6 +151,11 @@ interface Earlier {
   readonly events: readonly string[]
   /** A time of `performance.now()`. */
   readonly until: number
+}
+
+/** A name for a device that is unique over all scopes. */
+export function deviceKey(scope: ScopeId, deviceId: string): string {
+  return `${scope} ${deviceId}`
 }
 
 function bytesOf(events: readonly string[]): number {

@@ -1,4 +1,5 @@
 import { pointDistance } from '../geometry/distance.ts'
+import { roomFor } from '../runtime/growth.ts'
 
 /**
  * The locations of a trip, thinned. The first is kept, and then each that is enough seconds or metres after the last
@@ -11,11 +12,10 @@ const KEEP_METERS = 30
 export const MOST_LOCATIONS = 5000
 
 const FIELDS = 3
-/** Up to this number, locations take less memory in a plain list. More of them would slow the garbage collector down. */
-const FEW = 8
-/** The approximate bytes of either form besides its numbers. */
-const LIST_BYTES = 80
-const ARRAY_BYTES = 250
+/** For how many locations there is room at first. */
+const FIRST_LOCATIONS = 12
+/** The approximate bytes besides the numbers. */
+const OBJECT_BYTES = 250
 /** How many bytes a location has in the row of a commit. */
 export const LOCATION_BYTES = FIELDS * 8
 
@@ -26,14 +26,21 @@ export interface TrailPoint {
   readonly longitude: number
 }
 
+/** Whether a location is kept after the last one that was. */
+export function isFarEnough(last: TrailPoint, { time, latitude, longitude }: TrailPoint): boolean {
+  return (
+    time - last.time >= KEEP_MS ||
+    pointDistance(latitude, longitude, last.latitude, last.longitude) >= KEEP_METERS
+  )
+}
+
 export class Trail {
   length = 0
-  #numbers: number[] | Float64Array = []
+  #numbers = new Float64Array(FIELDS * FIRST_LOCATIONS)
 
   /** The approximate memory in bytes. */
   get memory(): number {
-    const numbers = this.#numbers
-    return (Array.isArray(numbers) ? LIST_BYTES : ARRAY_BYTES) + 8 * numbers.length
+    return OBJECT_BYTES + this.#numbers.byteLength
   }
 
   at(index: number): TrailPoint {
@@ -47,29 +54,21 @@ export class Trail {
   }
 
   /** Whether a location is far enough from the last one, in time or space, to be kept. */
-  wants({ time, latitude, longitude }: TrailPoint): boolean {
-    if (this.length === 0) return true
-    const last = this.at(this.length - 1)
-    return (
-      time - last.time >= KEEP_MS ||
-      pointDistance(latitude, longitude, last.latitude, last.longitude) >= KEEP_METERS
-    )
+  wants(point: TrailPoint): boolean {
+    return this.length === 0 || isFarEnough(this.at(this.length - 1), point)
   }
 
   /** Adds a location that {@link wants} has accepted. */
   add({ time, latitude, longitude }: TrailPoint): void {
-    if (this.length < FEW) this.#numbers = [...this.#numbers, time, latitude, longitude]
-    else {
-      const at = this.length * FIELDS
-      if (at === this.#numbers.length) {
-        const larger = new Float64Array(at * 2)
-        larger.set(this.#numbers)
-        this.#numbers = larger
-      }
-      this.#numbers[at] = time
-      this.#numbers[at + 1] = latitude
-      this.#numbers[at + 2] = longitude
+    const at = this.length * FIELDS
+    if (at === this.#numbers.length) {
+      const larger = new Float64Array(FIELDS * roomFor(this.length + 1, this.length))
+      larger.set(this.#numbers)
+      this.#numbers = larger
     }
+    this.#numbers[at] = time
+    this.#numbers[at + 1] = latitude
+    this.#numbers[at + 2] = longitude
     if (++this.length === MOST_LOCATIONS) this.#thin()
   }
 

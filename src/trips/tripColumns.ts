@@ -1,4 +1,5 @@
 /** The columns of a table of trips, by row, by which many trips are looked through without unpacking them. */
+import { roomFor } from '../runtime/growth.ts'
 
 const FIRST_ROWS = 64
 /** The scope of a row without a trip. */
@@ -12,7 +13,7 @@ export class TripColumns {
   /** For each row, in turn: createdAt, updatedAt, and the time from which the expiration counts. */
   times = new Float64Array(FIRST_ROWS * TIMES)
   /** The bytes that are counted for each trip. */
-  sizes = new Float64Array(FIRST_ROWS)
+  sizes = new Uint32Array(FIRST_ROWS)
 
   /** For how many rows there is room. */
   get rows(): number {
@@ -21,9 +22,8 @@ export class TripColumns {
 
   /** Makes room for a row. */
   reserve(row: number): void {
-    let { rows } = this
-    if (row < rows) return
-    while (row >= rows) rows *= 2
+    if (row < this.rows) return
+    const rows = roomFor(row + 1, this.rows)
     const scopes = new Int32Array(rows).fill(FREE)
     scopes.set(this.scopes)
     this.scopes = scopes
@@ -33,7 +33,7 @@ export class TripColumns {
     const times = new Float64Array(rows * TIMES)
     times.set(this.times)
     this.times = times
-    const sizes = new Float64Array(rows)
+    const sizes = new Uint32Array(rows)
     sizes.set(this.sizes)
     this.sizes = sizes
   }

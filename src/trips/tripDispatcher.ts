@@ -12,7 +12,7 @@ import {
   type FeedQuestion,
   type ToldRow,
 } from './feedOutcome.ts'
-import { SeenOutcomes } from './seenOutcomes.ts'
+import { deviceKey, SeenOutcomes } from './seenOutcomes.ts'
 import type { TripDelivery } from './tripDelivery.ts'
 
 /**
@@ -92,12 +92,12 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
     for (const partition of partitions) {
       if (!partition.feed.hasFresh) continue
       for (const { number, scope, user } of partition.feed.takeFresh())
-        this.#post(partition, deviceOf(scope, user.deviceId), number)
+        this.#post(partition, deviceKey(scope, user.deviceId), number)
     }
   }
 
-  moved(scope: ScopeId, deviceId: string, number: number): void {
-    this.#seen.moved(deviceOf(scope, deviceId), number)
+  moved(scope: ScopeId, deviceId: string): void {
+    this.#seen.moved(scope, deviceId)
   }
 
   /** Stops telling. What is being told is told again by the next owner, and has no effect then. */
@@ -106,24 +106,29 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
     clearTimeout(this.#timer)
   }
 
-  of({ scope, deviceId, number }: FeedQuestion): Promise<FeedOutcome | undefined> {
-    const device = deviceOf(scope, deviceId)
+  of(question: FeedQuestion): Promise<FeedOutcome | undefined> {
+    const { scope, deviceId, number } = question
+    const device = deviceKey(scope, deviceId)
     const queue = this.#queues.get(device)
-    if (number <= 0) return this.#last(device, queue)
+    if (number <= 0) return this.#last(question, device, queue)
     if ((this.#seen.lastOf(device) ?? -1) >= number) return Promise.resolve(this.#seen.get(device, number))
     // Another owner has told the row.
     if (queue === undefined) return Promise.resolve(undefined)
-    return this.#wait(device, number)
+    return this.#wait(question, device, number)
   }
 
   /** The outcome for an update that was sent again. Its events were told before. */
-  async #last(device: string, queue?: DeviceQueue): Promise<FeedOutcome | undefined> {
+  async #last(
+    question: FeedQuestion,
+    device: string,
+    queue: DeviceQueue | undefined,
+  ): Promise<FeedOutcome | undefined> {
     if (queue === undefined) return this.#seen.get(device)
-    const waited = await this.#wait(device, queue.numbers.at(-1)!)
+    const waited = await this.#wait(question, device, queue.numbers.at(-1)!)
     return waited && { trip: waited.trip, events: [] }
   }
 
-  #wait(device: string, number: number): Promise<FeedOutcome | undefined> {
+  #wait({ scope, deviceId }: FeedQuestion, device: string, number: number): Promise<FeedOutcome | undefined> {
     const { outcomeMs = OUTCOME_MS } = this.#parts
     const key = `${number} ${device}`
     return new Promise((resolve, reject) => {
@@ -135,8 +140,8 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
         const waiters = this.#waiters.get(key)!.filter((one) => one !== told)
         if (waiters.length > 0) this.#waiters.set(key, waiters)
         else this.#waiters.delete(key)
-        if (this.#seen.lastOf(device) === undefined) reject(notInTime())
-        else resolve(this.#seen.get(device))
+        if (this.#seen.hasSeen(scope, deviceId)) resolve(this.#seen.get(device))
+        else reject(notInTime())
       }, outcomeMs)
       this.#waiters.set(key, [...(this.#waiters.get(key) ?? []), told])
     })
@@ -237,10 +242,6 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
     const { gatherMs = GATHER_MS } = this.#parts
     if (!this.#isStopped) this.#timer ??= setTimeout(() => void this.#acknowledge(), gatherMs)
   }
-}
-
-function deviceOf(scope: number, deviceId: string): string {
-  return `${scope} ${deviceId}`
 }
 
 function notInTime(): ApiError {

@@ -24,6 +24,8 @@ const DAY_MS = 86_400_000
 /** An entry of the directory that has been wrong for less time than this may belong to a running call. */
 const SETTLED_MS = 600_000
 const AT_ONCE = 1000
+/** Comparing so many entries with their trips, which are unpacked for it, takes a millisecond. */
+const ENTRIES_A_TURN = 256
 const FORGET_EVERY_MS = 10_000
 /** A trip that has not moved for this long, or up to twice as long, is packed. */
 const PACK_EVERY_MS = 30_000
@@ -80,9 +82,10 @@ async function expire({ hosts, registry, clock }: TripJobParts, signal: AbortSig
     const trips = due.map((row) => table.get(row))
     await Promise.all(
       trips.map(async ({ scope, id }) => {
-        const held = registry.trips.of(scope).get(id)
-        if (await host.executeIn(partition, TRIP_EXPIRY, { scope, id }, 0))
-          await release(registry.trips, held)
+        const names = registry.trips.of(scope)
+        const held = names.hasName(id) ? names.versionOf(id) : undefined
+        if ((await host.executeIn(partition, TRIP_EXPIRY, { scope, id }, 0)) && held !== undefined)
+          await registry.trips.edit(() => registry.trips.release(scope, id, held))
       }),
     )
     await nextTurn()
@@ -105,59 +108,65 @@ function packResting({ hosts }: TripJobParts): void {
 }
 
 /**
- * Entries of the directory that are wrong, and the time since which this process has seen that, by its own clock. An
- * entry that is written again counts as another one. (The time in an entry is that of the process that wrote it. With
+ * Entries of the directory that are wrong, by the `_id` of the trip, and the time since which this process has seen that, by
+ * its own clock. An entry that is written again counts as another one. (The time in an entry is that of the process that wrote it. With
  * a machine whose clock is ahead, a name would be free again before its trip is created.)
  */
-type WrongEntries = Map<TripEntry, number>
+type WrongEntries = Map<string, { readonly version: number; readonly since: number }>
 
 /**
  * Corrects what remains if a process ended between two steps: names of trips that have ended or were never created are
  * freed, trips that should be deleted are, and users are corrected to those of the trips.
  */
-async function sweep(
-  { hosts, registry, clock }: TripJobParts,
-  signal: AbortSignal,
-  wrong: WrongEntries,
-): Promise<void> {
-  const directory = registry.trips
-  const mine = new Map(tablesOf(hosts()).map((one) => [one.partition.number, one]))
+async function sweep(parts: TripJobParts, signal: AbortSignal, wrong: WrongEntries): Promise<void> {
+  const directory = parts.registry.trips
+  const mine = new Map(tablesOf(parts.hosts()).map((one) => [one.partition.number, one]))
   const known = new Map(wrong)
   wrong.clear()
-  for (const scope of registry.scopes) {
-    const names = directory.of(scope)
-    for (const entry of names.all()) {
+  let looked = 0
+  for (const scope of parts.registry.scopes) {
+    for (const entry of directory.of(scope).all()) {
+      const own = mine.get(numberOf(mine, entry.id))
+      if (own !== undefined) await correct(parts, entry, own, known, wrong)
       if (signal.aborted) return
-      const { id, userId, isDeleted } = entry
-      const own = mine.get(numberOf(mine, id))
-      if (own === undefined) continue
-      const row = own.table.find(scope, id)
-      const isActive = row >= 0 && own.table.isActive(row)
-      const isWrong = isDeleted ? row >= 0 : !isActive || own.table.get(row).userId !== userId
-      if (!isWrong) continue
-      const since = known.get(entry) ?? clock.now()
-      wrong.set(entry, since)
-      if (clock.now() - since < SETTLED_MS) continue
-      if (isDeleted) await own.host.executeIn(own.partition, TRIP_REMOVAL, { scope, id }, 0)
-      else if (!isActive) await directory.edit(() => directory.release(scope, id, entry))
-      else {
-        const actual = own.table.get(row).userId
-        await directory.edit(() => names.get(id) === entry && directory.assign(scope, id, actual))
-      }
+      // Nothing may come between the entry and looking at it, so others have their turn before the next one is read.
+      if (++looked % ENTRIES_A_TURN === 0) await nextTurn()
     }
     await nextTurn()
   }
-  await directory.edit(() => directory.sweep(registry.scopes))
+  await directory.edit(() => directory.sweep(parts.registry.scopes))
+}
+
+/** Corrects an entry, if it has been wrong for long. */
+async function correct(
+  { registry, clock }: TripJobParts,
+  { id, scope, userId, isDeleted }: TripEntry,
+  { host, partition, table }: OwnTable,
+  known: WrongEntries,
+  wrong: WrongEntries,
+): Promise<void> {
+  const directory = registry.trips
+  const names = directory.of(scope)
+  const row = table.find(scope, id)
+  const isActive = row >= 0 && table.isActive(row)
+  const isWrong = isDeleted ? row >= 0 : !isActive || table.get(row).userId !== userId
+  if (!isWrong) return
+  const version = names.versionOf(id)!
+  const before = known.get(id)
+  const since = before?.version === version ? before.since : clock.now()
+  wrong.set(id, { version, since })
+  if (clock.now() - since < SETTLED_MS) return
+  if (isDeleted) await host.executeIn(partition, TRIP_REMOVAL, { scope, id }, 0)
+  else if (!isActive) await directory.edit(() => directory.release(scope, id, version))
+  else {
+    const actual = table.get(row).userId
+    await directory.edit(() => names.versionOf(id) === version && directory.assign(scope, id, actual))
+  }
 }
 
 function numberOf(mine: ReadonlyMap<number, { readonly partition: Partition }>, id: string): number {
   const [any] = mine.values()
   return any === undefined ? -1 : (locateTrip(any.partition.salt, id) ?? -1)
-}
-
-/** Takes a name back, unless the trip has got it again in the meantime. */
-async function release(directory: TripNames, held: TripEntry | undefined): Promise<void> {
-  if (held?.isDeleted === false) await directory.edit(() => directory.release(held.scope, held.id, held))
 }
 
 async function retain(parts: TripJobParts, signal: AbortSignal): Promise<void> {
@@ -171,7 +180,7 @@ async function retain(parts: TripJobParts, signal: AbortSignal): Promise<void> {
       if (!table.exists(row)) continue
       const updatedAt = table.updatedAt(row)
       const isOld = updatedAt < tripsBefore && isEnded(table.status(row))
-      if (!isOld && (updatedAt >= locationsBefore || table.trail(row) === undefined)) continue
+      if (!isOld && (updatedAt >= locationsBefore || !table.hasTrail(row))) continue
       const { scope, id } = table.get(row)
       work.push(host.executeIn(partition, isOld ? TRIP_REMOVAL : TRIP_THINNING, { scope, id }, 0))
       if (work.length < AT_ONCE) continue
@@ -182,9 +191,13 @@ async function retain(parts: TripJobParts, signal: AbortSignal): Promise<void> {
   }
 }
 
-function tablesOf(
-  hosts: readonly ActorHost[],
-): { readonly host: ActorHost; readonly partition: Partition; readonly table: TripTable }[] {
+interface OwnTable {
+  readonly host: ActorHost
+  readonly partition: Partition
+  readonly table: TripTable
+}
+
+function tablesOf(hosts: readonly ActorHost[]): OwnTable[] {
   return hosts.flatMap((host) =>
     host.partitions.map((partition) => ({ host, partition, table: partition.tableOf(TRIPS) })),
   )

@@ -70,7 +70,7 @@ export class TripService {
         entry = renewed
       }
       const change = await this.#changeOf(wanted, existing)
-      const held = directory.of(scope).get(entry.id)
+      const held = directory.of(scope).versionOf(entry.id)
       try {
         const result = await this.#call({
           scope,
@@ -88,7 +88,7 @@ export class TripService {
         throw error
       }
       // The trip has ended in the meantime, or before its name was taken back.
-      await this.#release(held)
+      await this.#release(scope, entry.id, held)
     }
     throw tryAgain()
   }
@@ -115,7 +115,7 @@ export class TripService {
       else if (!isOver && userId !== undefined && found.userId === null)
         await directory.edit(() => directory.assign(scope, id, userId))
       const change = await this.#changeOf(wanted, found)
-      const held = directory.of(scope).get(id)
+      const held = directory.of(scope).versionOf(id)
       try {
         const seen = await this.whereabouts(scope, found, userId)
         const result = await this.#call({
@@ -127,7 +127,7 @@ export class TripService {
           seen,
         })
         if (!result.isOver) {
-          if (result.hasEnded) await this.#release(held)
+          if (result.hasEnded) await this.#release(scope, id, held)
           return result
         }
       } catch (error) {
@@ -151,9 +151,9 @@ export class TripService {
     const found = await this.find(scope, name)
     if (found === undefined) throw notFound('Trip')
     const seen = await this.whereabouts(scope, found, undefined)
-    const held = this.#parts.directory.of(scope).get(found.id)
+    const held = this.#parts.directory.of(scope).versionOf(found.id)
     const result = await this.#call({ scope, id: found.id, ...what, seen })
-    if (result.hasEnded) await this.#release(held)
+    if (result.hasEnded) await this.#release(scope, found.id, held)
     return result
   }
 
@@ -245,10 +245,11 @@ export class TripService {
     const { directory } = this.#parts
     const hold = () => directory.edit(() => directory.hold(scope, id, externalId, known ?? userId))
     const holder = directory.of(scope).named(externalId)
+    const version = holder && directory.of(scope).versionOf(holder.id)
     if (holder !== undefined && holder.id !== id) {
       const other = await this.#withId(scope, holder.id)
       // The name of the other trip was not taken back when it ended.
-      if (other !== undefined && !ACTIVE.has(other.status)) await this.#release(holder)
+      if (other !== undefined && !ACTIVE.has(other.status)) await this.#release(scope, holder.id, version)
     }
     await hold()
   }
@@ -258,16 +259,19 @@ export class TripService {
     const { directory } = this.#parts
     const now = directory.of(scope).get(id)
     if (now === undefined) return
-    if (wasAbsent) await this.#release(now)
+    if (wasAbsent) await this.#release(scope, id, directory.of(scope).versionOf(id))
     else if (now.userId !== userId) await directory.edit(() => directory.assign(scope, id, userId))
   }
 
-  /** Takes a name back, unless the trip has got it again in the meantime. */
-  async #release(held: TripEntry | undefined): Promise<void> {
+  /**
+   * Takes a name back, unless the trip has got it again in the meantime.
+   * @param held the version of its entry that is over; undefined if there was none
+   */
+  async #release(scope: ScopeId, id: string, held: number | undefined): Promise<void> {
     if (held === undefined) return
     const { directory } = this.#parts
     await directory
-      .edit(() => directory.release(held.scope, held.id, held))
+      .edit(() => directory.release(scope, id, held))
       .catch((error: unknown) => {
         // The call has succeeded. The sweep takes the name back.
         if (!(error instanceof ApiError)) throw error

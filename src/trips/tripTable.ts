@@ -3,22 +3,23 @@ import type { FrameBytes, FrameWriter } from '../actor/commitCodec.ts'
 import { DeviceMemory } from '../actor/deviceMemory.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { isEnded, TRIP_STATUSES, type Trip, type TripStatus } from '../model/trip.ts'
-import { nameHash } from '../runtime/nameHash.ts'
 import { RowBytes } from '../runtime/rowBytes.ts'
-import { RowChains } from '../runtime/rowChains.ts'
 import { lifeBegan } from './machine/status.ts'
 import { MovedTrips, type KeptTrip } from './movedTrips.ts'
-import { Trail, type TrailPoint } from './trail.ts'
+import type { Trail, TrailPoint } from './trail.ts'
+import { Trails } from './trails.ts'
 import { packTrip, unpackTrip } from './tripCodec.ts'
 import { FREE, TIMES, TripColumns } from './tripColumns.ts'
 import { courseOf, onCourse, TripCourses, type Course } from './tripCourses.ts'
+import { TripLookups } from './tripLookups.ts'
 import { readTripRow, writeTripMoved, writeTripPut, writeTripRemoved } from './tripRows.ts'
 
 /**
  * The trips of one partition: packed as bytes, with the fields by which many are looked through in columns, what has
  * changed of them since they were packed (tripCourses.ts), and their locations beside them.
  *
- * Owns: rows, look-ups, what a row of a commit does. Does not own: what happens to a trip, which trips there may be.
+ * Owns: rows, what a row of a commit does. Does not own: look-ups (tripLookups.ts), what happens to a trip, which trips there
+ * may be.
  */
 
 /** The bytes of a trip besides its data and locations: columns and links. */
@@ -46,13 +47,12 @@ export class TripTable implements ActorTable {
   active = 0
 
   readonly #packed = new RowBytes()
-  readonly #trails: (Trail | undefined)[] = []
+  readonly #trails = new Trails()
   readonly #freed: number[] = []
   readonly #columns = new TripColumns()
-  readonly #ids = new RowChains()
-  readonly #names = new RowChains()
-  readonly #users = new RowChains()
-  readonly #records = new RowChains()
+  readonly #lookups = new TripLookups({
+    isOf: (row, scope, matches) => this.#columns.scopes[row] === scope && matches(this.#base(row)),
+  })
   readonly #moved = new MovedTrips()
   /** What has changed of trips since they were packed. */
   readonly #courses = new TripCourses()
@@ -165,38 +165,38 @@ export class TripTable implements ActorTable {
 
   /** The locations of a trip; undefined if it has none. */
   trail(row: number): Trail | undefined {
-    return this.#trails[row]
+    return this.#trails.get(row)
+  }
+
+  hasTrail(row: number): boolean {
+    return this.#trails.has(row)
   }
 
   /** The row of the trip with that `_id`; −1 if it is not here. */
   find(scope: ScopeId, id: string): number {
-    return this.#ids.first(nameHash(scope, id), (row) => this.#isOf(row, scope, (trip) => trip.id === id))
+    return this.#lookups.withId(scope, id)
   }
 
   /** The rows of the trips with that externalId, the last one that was put first. */
-  *named(scope: ScopeId, externalId: string): Generator<number> {
-    const isOf = (row: number) => this.#isOf(row, scope, (trip) => trip.externalId === externalId)
-    yield* chain(this.#names, this.#names.first(nameHash(scope, externalId), isOf))
+  named(scope: ScopeId, externalId: string): Iterable<number> {
+    return this.#lookups.named(scope, externalId)
   }
 
   /** The rows of the trips of a user. */
-  *ofUser(scope: ScopeId, userId: string): Generator<number> {
-    const isOf = (row: number) => this.#isOf(row, scope, (trip) => trip.userId === userId)
-    yield* chain(this.#users, this.#users.first(nameHash(scope, userId), isOf))
+  ofUser(scope: ScopeId, userId: string): Iterable<number> {
+    return this.#lookups.ofUser(scope, userId)
   }
 
   /** The rows of the trips that the record moved last. */
-  *ofRecord(scope: ScopeId, recordId: string): Generator<number> {
-    const isOf = (row: number) => this.#isOf(row, scope, (trip) => trip.user?.id === recordId)
-    yield* chain(this.#records, this.#records.first(nameHash(scope, recordId), isOf))
+  ofRecord(scope: ScopeId, recordId: string): Iterable<number> {
+    return this.#lookups.ofRecord(scope, recordId)
   }
 
   /** Stores a trip, and writes the row that makes this durable. */
   put(writer: FrameWriter, trip: Trip, change: TrailChange = NO_CHANGE): void {
     const row = this.find(trip.scope, trip.id)
-    const trail = row < 0 ? undefined : this.#trails[row]
-    const added = change.added !== undefined && this.#wants(trail, change) ? change.added : undefined
-    const isCleared = change.isCleared === true && trail !== undefined
+    const added = change.added !== undefined && this.#wants(row, change) ? change.added : undefined
+    const isCleared = change.isCleared === true && row >= 0 && this.#trails.has(row)
     if (row >= 0 && !isCleared) {
       const base = this.#base(row)
       const course = courseOf(base, trip)
@@ -221,7 +221,7 @@ export class TripTable implements ActorTable {
   putCourse(writer: FrameWriter, row: number, { trip }: KeptTrip, course: Course): void {
     const { movedAt: time, latitude, longitude } = course
     const place = { time, latitude, longitude }
-    const added = this.#trails[row]?.wants(place) === false ? undefined : place
+    const added = this.#trails.wants(row, place) ? place : undefined
     writeTripMoved(writer, trip, course, added !== undefined)
     this.#setCourse(row, course, added)
   }
@@ -231,15 +231,12 @@ export class TripTable implements ActorTable {
     this.#columns.times[row * TIMES + 1] = course.updatedAt
     if (row === this.#lastRow) this.#last = undefined
     if (added === undefined) return
-    const trail = (this.#trails[row] ??= new Trail())
-    const before = trail.memory
-    trail.add(added)
-    if (trail.memory === before) return
+    this.#trails.add(row, added)
     this.#count(row, this.#columns.scopes[row]!, this.#packed.length(row))
   }
 
-  #wants(trail: Trail | undefined, { isCleared, added }: TrailChange): boolean {
-    return isCleared === true || trail === undefined || trail.wants(added!)
+  #wants(row: number, { isCleared, added }: TrailChange): boolean {
+    return isCleared === true || row < 0 || this.#trails.wants(row, added!)
   }
 
   /** Removes a trip, and writes the row that makes this durable. */
@@ -271,7 +268,7 @@ export class TripTable implements ActorTable {
   writeAll(writer: FrameWriter): void {
     for (let row = 0; row < this.length; row++) {
       if (!this.exists(row)) continue
-      writeTripPut(writer, this.#packed.bytes(row), false, this.#trails[row] ?? [])
+      writeTripPut(writer, this.#packed.bytes(row), false, this.#trails.get(row) ?? [])
       const course = this.#courses.get(row)
       if (course !== undefined) writeTripMoved(writer, this.#base(row), course, false)
     }
@@ -315,13 +312,10 @@ export class TripTable implements ActorTable {
   ): void {
     const isNew = row < 0
     const at = isNew ? this.#take(trip) : row
-    if (!isNew) this.#relink(at, trip)
+    if (!isNew) this.#lookups.relink(at, this.get(at), trip)
     this.#setPacked(at, packed, isMoved ? trip : undefined)
-    if (isCleared) this.#trails[at] = undefined
-    if (added !== undefined) {
-      const trail = (this.#trails[at] ??= new Trail())
-      for (const point of added) trail.add(point)
-    }
+    if (isCleared) this.#trails.delete(at)
+    for (const point of added ?? []) this.#trails.add(at, point)
     const wasActive = !isNew && this.isActive(at)
     this.#columns.statuses[at] = TRIP_STATUSES.indexOf(trip.status)
     this.active += Number(this.isActive(at)) - Number(wasActive)
@@ -331,7 +325,7 @@ export class TripTable implements ActorTable {
     if (trip.told.length > 0) this.#told.add(at)
     else this.#told.delete(at)
     this.#count(at, trip.scope, packed.length)
-    if (isNew) this.#link(at, trip)
+    if (isNew) this.#lookups.link(at, trip)
   }
 
   #take(trip: Trip): number {
@@ -339,18 +333,13 @@ export class TripTable implements ActorTable {
     this.#columns.reserve(row)
     this.#courses.expect(this.#columns.rows)
     this.#columns.scopes[row] = trip.scope
-    while (this.#trails.length < row) this.#trails.push(undefined)
-    this.#trails[row] = undefined
     this.count++
     return row
   }
 
   #delete(row: number): void {
     const trip = this.get(row)
-    this.#ids.remove(row, nameHash(trip.scope, trip.id))
-    this.#names.remove(row, nameHash(trip.scope, trip.externalId))
-    if (trip.userId !== undefined) this.#users.remove(row, nameHash(trip.scope, trip.userId))
-    if (trip.user !== undefined) this.#records.remove(row, nameHash(trip.scope, trip.user.id))
+    this.#lookups.unlink(row, trip)
     if (this.isActive(row)) this.active--
     this.#size(row, trip.scope, 0)
     this.#told.delete(row)
@@ -358,55 +347,14 @@ export class TripTable implements ActorTable {
     this.#moved.delete(row)
     this.#forgetLast(row)
     this.#courses.clear(row)
-    this.#trails[row] = undefined
+    this.#trails.delete(row)
     this.#columns.scopes[row] = FREE
     this.#freed.push(row)
     this.count--
   }
 
-  #link(row: number, trip: Trip): void {
-    this.#ids.add(row, nameHash(trip.scope, trip.id), () => false)
-    const { scope, externalId } = trip
-    this.#names.add(row, nameHash(scope, externalId), (other) =>
-      this.#isOf(other, scope, (one) => one.externalId === externalId),
-    )
-    this.#linkUser(row, trip)
-    this.#linkRecord(row, trip)
-  }
-
-  /** Updates the chains. It must be called before the bytes of the row change. */
-  #relink(row: number, trip: Trip): void {
-    const before = this.get(row)
-    if (before.userId !== trip.userId) {
-      if (before.userId !== undefined) this.#users.remove(row, nameHash(trip.scope, before.userId))
-      this.#linkUser(row, trip)
-    }
-    if (before.user?.id !== trip.user?.id) {
-      if (before.user !== undefined) this.#records.remove(row, nameHash(trip.scope, before.user.id))
-      this.#linkRecord(row, trip)
-    }
-  }
-
-  #linkUser(row: number, { scope, userId }: Trip): void {
-    if (userId === undefined) return
-    this.#users.add(row, nameHash(scope, userId), (other) =>
-      this.#isOf(other, scope, (one) => one.userId === userId),
-    )
-  }
-
-  #linkRecord(row: number, { scope, user }: Trip): void {
-    if (user === undefined) return
-    this.#records.add(row, nameHash(scope, user.id), (other) =>
-      this.#isOf(other, scope, (one) => one.user?.id === user.id),
-    )
-  }
-
-  #isOf(row: number, scope: ScopeId, matches: (trip: Trip) => boolean): boolean {
-    return this.#columns.scopes[row] === scope && matches(this.#base(row))
-  }
-
   #count(row: number, scope: ScopeId, packedBytes: number): void {
-    this.#size(row, scope, TRIP_BYTES + packedBytes + (this.#trails[row]?.memory ?? 0))
+    this.#size(row, scope, TRIP_BYTES + packedBytes + this.#trails.memory(row))
   }
 
   #size(row: number, scope: ScopeId, bytes: number): void {
@@ -416,8 +364,4 @@ export class TripTable implements ActorTable {
     this.#bytesOfScope.set(scope, (this.#bytesOfScope.get(scope) ?? 0) + more)
     this.#memory.add(scope, more)
   }
-}
-
-function* chain(chains: RowChains, first: number): Generator<number> {
-  for (let row = first; row >= 0; row = chains.next(row)) yield row
 }

@@ -14,7 +14,7 @@ export const TRIP_THINNING: CommandKind<TripRef, boolean> = {
   apply(partition, { scope, id }, { writer }) {
     const table = partition.tableOf(TRIPS)
     const row = table.find(scope, id)
-    if (row < 0 || table.trail(row) === undefined) return false
+    if (row < 0 || !table.hasTrail(row)) return false
     table.put(writer, table.get(row), { isCleared: true })
     return true
   },

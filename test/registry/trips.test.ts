@@ -19,7 +19,11 @@ t.test('names and users are there after a restart', async (t) => {
   const registry = open(folder)
   const { trips } = registry
   const entry = await trips.edit(() => trips.reserve(SCOPE, 'a/b', 'ann', newId))
-  t.equal(await trips.edit(() => trips.reserve(SCOPE, 'a/b', 'bob', newId)), entry, 'a name has one trip')
+  t.strictSame(
+    await trips.edit(() => trips.reserve(SCOPE, 'a/b', 'bob', newId)),
+    entry,
+    'a name has one trip',
+  )
   await trips.edit(() => trips.reserve(SCOPE, 'c', undefined, newId))
   await trips.edit(() => trips.assign(SCOPE, trips.of(SCOPE).named('c')!.id, 'ann'))
   const gone = await trips.edit(() => trips.reserve(SCOPE, 'd', 'bob', newId))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { SeenOutcomes } from '../../src/trips/seenOutcomes.ts'
+import { deviceKey, SeenOutcomes } from '../../src/trips/seenOutcomes.ts'
 import { runs } from '../actor/kit.ts'
 import fc from '../kit/fastCheck.ts'
 
@@ -28,18 +28,23 @@ t.test('the events of earlier rows are there for a while', async (t) => {
   t.strictSame(seen.get('a', 4)?.events, [], 'its asker has had it')
 })
 
-t.test('of trips that moved with their update, only the number is kept', async (t) => {
+t.test('of trips that moved with their update, it only keeps that the device has seen it', async (t) => {
   const seen = new SeenOutcomes(1e6, 40)
-  seen.put('a', 1, outcome(1), true)
-  seen.moved('a', 2)
-  t.strictSame([seen.lastOf('a'), seen.get('a'), seen.get('a', 2)], [2, undefined, undefined])
-  seen.moved('a', 3)
-  t.strictSame([seen.lastOf('a'), seen.get('a', 3)], [3, undefined])
-  seen.put('a', 4, outcome(4), true)
-  t.strictSame(seen.get('a', 4), outcome(4))
-  const small = new SeenOutcomes(1000)
-  for (let i = 0; i < 10; i++) small.moved(`${i}`, i)
-  t.strictSame([small.lastOf('4'), small.lastOf('5')], [undefined, 5], 'their number is bounded, too')
+  const key = deviceKey(1, 'a')
+  t.notOk(seen.hasSeen(1, 'a'))
+  seen.put(key, 1, outcome(1), true)
+  t.ok(seen.hasSeen(1, 'a'))
+  seen.moved(1, 'a')
+  t.strictSame([seen.lastOf(key), seen.get(key), seen.get(key, 1)], [undefined, undefined, undefined])
+  t.ok(seen.hasSeen(1, 'a'))
+  t.notOk(seen.hasSeen(2, 'a'), 'that of another scope has not')
+  seen.put(key, 4, outcome(4), true)
+  t.strictSame(seen.get(key, 4), outcome(4))
+  const most = 8
+  const small = new SeenOutcomes(most * 11 * 32)
+  for (let i = 0; i < 10; i++) small.moved(1, `${i}`)
+  const there = Array.from({ length: 10 }, (_, i) => small.hasSeen(1, `${i}`))
+  t.strictSame(there, [...new Array(4).fill(false), ...new Array(6).fill(true)], 'they are bounded, too')
 })
 
 t.test(

@@ -39,9 +39,9 @@ export interface TripNames {
   assign(scope: ScopeId, id: string, userId: string | undefined): void
   /**
    * The trip is not active any more.
-   * @param seen if present, the entry is removed only if it is still this one
+   * @param seen if present, the entry is removed only if it was not written since it had this version (`ScopeTrips.versionOf`)
    */
-  release(scope: ScopeId, id: string, seen?: TripEntry): void
+  release(scope: ScopeId, id: string, seen?: number): void
   /** The trip is about to be deleted. Its name is free, but not for tripOptions. */
   bury(scope: ScopeId, id: string, externalId: string): void
   /** Forgets names of trips that were deleted more than a day ago. */

@@ -125,9 +125,9 @@ export class TripDirectory implements TripNames {
     this.#put({ ...entry, userId })
   }
 
-  release(scope: ScopeId, id: string, seen?: TripEntry): void {
-    const entry = this.#scope(scope).get(id)
-    if (entry === undefined || entry.isDeleted || (seen !== undefined && entry !== seen)) return
+  release(scope: ScopeId, id: string, seen?: number): void {
+    const names = this.#scope(scope)
+    if (!names.hasName(id) || (seen !== undefined && names.versionOf(id) !== seen)) return
     this.#edits.commit([{ kind: 'trips', key: `${scope}.${id}`, row: undefined }])
   }
 
@@ -140,8 +140,7 @@ export class TripDirectory implements TripNames {
     const before = this.#clock.now() - DELETED_MS
     const changes: Change[] = []
     for (const scope of scopes) {
-      for (const { id, isDeleted, changedAt } of this.#scope(scope).all()) {
-        if (!isDeleted || changedAt > before) continue
+      for (const id of this.#scope(scope).deletedUntil(before)) {
         changes.push({ kind: 'trips', key: `${scope}.${id}`, row: undefined })
         if (changes.length === MAX_CHANGES) return this.#edits.commit(changes)
       }
