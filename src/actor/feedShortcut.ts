@@ -45,7 +45,26 @@ export interface FeedShortcut {
 /** What an update has done to its trips. Its texts are finished JSON. */
 export interface ShortcutOutcome {
   /** The trip that the user is on; null if there is none. */
-  trip: string | null
+  readonly trip: string | null
   /** The events of its trips, in order. */
-  events: readonly string[]
+  readonly events: readonly string[]
+  /** The same trip for who writes bytes; absent if there is only the text. */
+  readonly moving?: MovingTrip | undefined
+}
+
+/** The JSON of a trip under way, in pieces around what an update changes. */
+export interface MovingTrip {
+  readonly pieces: MovingPieces
+  /** In epoch milliseconds. */
+  readonly updatedAt: number
+  /** The ETA. */
+  readonly minutes: number
+  readonly meters: number
+}
+
+/** In UTF-8. The distance of the ETA follows its duration. */
+export interface MovingPieces {
+  readonly beforeDate: Buffer
+  readonly beforeDuration: Buffer
+  readonly end: Buffer
 }

@@ -1,3 +1,4 @@
+import type { MovingTrip } from '../actor/feedShortcut.ts'
 import type { UserParts } from '../actor/port.ts'
 import { isoDate } from '../model/isoDate.ts'
 
@@ -28,6 +29,7 @@ const STOPPED = Buffer.from(',"stopped":')
 const UPDATED_AT = Buffer.from(',"updatedAt":"')
 const ACTUAL_UPDATED_AT = Buffer.from('","actualUpdatedAt":"')
 const TRIP = Buffer.from('","trip":')
+const DISTANCE = Buffer.from(',"distance":')
 const BEACONS_AFTER_TRIP = Buffer.from('},"nearbyBeacons":')
 const BEACONS = Buffer.from('"},"nearbyBeacons":')
 const TRUE = Buffer.from('true')
@@ -42,16 +44,16 @@ const CLOSE = 0x7d
  * Writes an answer.
  * @param events each is finished JSON
  * @param beacons finished JSON of a list
- * @param trip finished JSON of the trip that the user is on
+ * @param trip the trip that the user is on, as finished JSON or in pieces
  * @returns bytes that are valid until the next call; undefined if there might be too many
  */
 export function trackAnswer(
   user: UserParts,
   events: readonly string[],
   beacons: string,
-  trip: string | null = null,
+  trip: string | MovingTrip | null = null,
 ): Uint8Array | undefined {
-  let characters = user.head.length + beacons.length + (trip?.length ?? 0)
+  let characters = user.head.length + beacons.length + lengthOf(trip)
   for (let i = 0; i < events.length; i++) characters += events[i]!.length + 1
   if (characters * BYTES_PER_CHARACTER + OTHER_BYTES > ROOM) return undefined
   at = 0
@@ -81,7 +83,8 @@ export function trackAnswer(
   if (trip === null) copy(BEACONS)
   else {
     copy(TRIP)
-    at += bytes.write(trip, at)
+    if (typeof trip === 'string') at += bytes.write(trip, at)
+    else writeMoving(trip)
     copy(BEACONS_AFTER_TRIP)
   }
   if (beacons.length === 2) {
@@ -90,6 +93,28 @@ export function trackAnswer(
   } else at += bytes.write(beacons, at)
   bytes[at++] = CLOSE
   return bytes.subarray(0, at)
+}
+
+function lengthOf(trip: string | MovingTrip | null): number {
+  if (trip === null || typeof trip === 'string') return trip?.length ?? 0
+  const { beforeDate, beforeDuration, end } = trip.pieces
+  return beforeDate.length + beforeDuration.length + end.length
+}
+
+/** Most of a trip under way stays from update to update. Its text would be joined, measured and encoded each time. */
+function writeMoving({ pieces, updatedAt, minutes, meters }: MovingTrip): void {
+  copyMany(pieces.beforeDate)
+  writeDate(updatedAt, moved)
+  copyMany(pieces.beforeDuration)
+  writeNumber(minutes)
+  copy(DISTANCE)
+  writeNumber(meters)
+  copyMany(pieces.end)
+}
+
+function copyMany(piece: Buffer): void {
+  bytes.set(piece, at)
+  at += piece.length
 }
 
 /** For a few bytes, a loop is faster than a call. */
@@ -139,9 +164,10 @@ class LastDate {
   second = NaN
 }
 
-/** Devices report their own times, so these two do not share a second. */
+/** Devices report their own times, so these do not share a second. */
 const sent = new LastDate()
 const received = new LastDate()
+const moved = new LastDate()
 /** The position of the milliseconds in a date. */
 const MILLISECONDS_AT = 20
 

@@ -2,6 +2,7 @@ import { JSON_CONTENT_TYPE } from '../http/answerText.ts'
 import type { Reply } from '../http/route.ts'
 import type { Update } from '../model/update.ts'
 import { MAX_EVENT_CHARACTERS } from '../actor/refusal.ts'
+import type { ShortcutOutcome } from '../actor/feedShortcut.ts'
 import { charactersOf } from '../actor/waitingEvents.ts'
 import type { Outcome, Submitter } from '../actor/port.ts'
 import { nearbyBeaconsJson } from '../registry/beacons/beaconRecord.ts'
@@ -22,7 +23,7 @@ export interface ExchangeParts {
   readonly rateLimits: boolean
 }
 
-const NO_TRIP: FeedOutcome = { trip: null, events: [] }
+const NO_TRIP: ShortcutOutcome = { trip: null, events: [] }
 
 /** An update whose result is reported to nobody. */
 export class Unreported implements Submitter {
@@ -77,9 +78,9 @@ export class TrackExchange implements Submitter {
     }
   }
 
-  #answer(outcome: Outcome, update: Update, ofTrips: FeedOutcome): void {
+  #answer(outcome: Outcome, update: Update, ofTrips: ShortcutOutcome): void {
     const { parts, verdict } = outcome
-    const { trip } = ofTrips
+    const trip = ofTrips.moving ?? ofTrips.trip
     const events = ofTrips.events.length === 0 ? outcome.events : [...outcome.events, ...ofTrips.events]
     const isPlain = this.#nearby === 0 && verdict === undefined
     const content = isPlain && parts && trackAnswer(parts, events, this.#beaconsAround(update), trip)
@@ -88,7 +89,7 @@ export class TrackExchange implements Submitter {
       return
     }
     const surroundings = around(this.#registry, update, this.#nearby, verdict)
-    void answer(this.#reply, events, userOf(outcome, trip), surroundings)
+    void answer(this.#reply, events, userOf(outcome, ofTrips.trip), surroundings)
   }
 
   #beaconsAround({ scope, latitude, longitude }: Update): string {

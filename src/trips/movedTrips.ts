@@ -1,3 +1,4 @@
+import type { MovingPieces } from '../actor/feedShortcut.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Trip } from '../model/trip.ts'
 import type { MovingTexts } from './tripRecord.ts'
@@ -65,11 +66,12 @@ export class MovedTrips {
       this.#youngBytes += bytes - before
       kept.trip = trip
       kept.bytes = bytes
-      kept.geofence = kept.texts = undefined
+      kept.geofence = kept.texts = kept.pieces = undefined
       return
     }
     this.#old.delete(row)
-    this.#young.set(row, { trip, bytes, geofence: undefined, texts: undefined })
+    const unknown = { geofence: undefined, revision: 0, texts: undefined, pieces: undefined }
+    this.#young.set(row, { trip, bytes, ...unknown })
     this.#youngBytes += bytes
   }
 
@@ -101,6 +103,10 @@ export interface KeptTrip {
   bytes: number
   /** The geofence to which it goes, as it was when the trip's destination was last compared with it. */
   geofence: GeofenceProperties | undefined
+  /** The revision of the scope at which that was. */
+  revision: number
   /** Its JSON around what moves. */
   texts: MovingTexts | undefined
+  /** The same as bytes. */
+  pieces: MovingPieces | undefined
 }

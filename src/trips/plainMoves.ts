@@ -1,9 +1,10 @@
 import type { CommandCommit } from '../actor/command.ts'
-import type { ShortcutOutcome } from '../actor/feedShortcut.ts'
+import type { MovingPieces, MovingTrip, ShortcutOutcome } from '../actor/feedShortcut.ts'
 import type { Partition } from '../actor/partition.ts'
 import type { StoreSalt } from '../events/ids.ts'
 import type { StoredEvent } from '../events/port.ts'
 import type { Profile } from '../model/device.ts'
+import { dueAt } from '../model/geofence.ts'
 import type { Trip } from '../model/trip.ts'
 import type { Update } from '../model/update.ts'
 import { isTooInaccurate } from '../rules/circumstances.ts'
@@ -16,7 +17,7 @@ import { knownGeofences } from './step.ts'
 import { TRIPS } from './tripActor.ts'
 import type { Course } from './tripCourses.ts'
 import { tripEventWith } from './tripEvents.ts'
-import { movingJson, movingTexts } from './tripRecord.ts'
+import { movingJson, movingPieces, movingTexts, type MovingTexts } from './tripRecord.ts'
 
 /**
  * The plain moves of a frame (machine/plainMove.ts), which leave nothing but another course.
@@ -93,7 +94,8 @@ export class PlainMoves {
       number,
       toldAt: isTold ? time : (before?.toldAt ?? trip.toldAt ?? NaN),
     }
-    const outcome: ShortcutOutcome = { trip: null, events: NO_EVENTS }
+    const texts = (kept.texts ??= movingTexts(trip))
+    const outcome = new PlainOutcome(texts, (kept.pieces ??= movingPieces(texts)), course)
     const { metadata } = profile
     this.#taken.push({ partition, row, kept, course, isTold, update, metadata, outcome })
     return outcome
@@ -105,14 +107,13 @@ export class PlainMoves {
       const { trip } = kept
       partition.begin(writer, time, registry.revision)
       partition.tableOf(TRIPS).putCourse(writer, row, kept, course)
-      const shown = movingJson((kept.texts ??= movingTexts(trip)), course)
       if (isTold) {
         const id = partition.events.nextId()
         const event = tripEventWith(
           id,
           { letter: 'U' },
           trip,
-          shown,
+          outcome.trip,
           causeOf(trip, update, course, metadata),
           this.#salt,
         )
@@ -120,7 +121,6 @@ export class PlainMoves {
         outcome.events = [event.json]
       }
       partition.end(writer, events)
-      outcome.trip = shown
     }
     this.#taken.length = 0
   }
@@ -149,13 +149,42 @@ interface Taken {
   readonly isTold: boolean
   readonly update: Update
   readonly metadata: Profile['metadata']
-  readonly outcome: ShortcutOutcome
+  readonly outcome: PlainOutcome
+}
+
+/** The outcome of a plain move. Its text is made only where it is wanted: most answers are written as bytes. */
+class PlainOutcome implements ShortcutOutcome, MovingTrip {
+  events = NO_EVENTS
+  readonly pieces: MovingPieces
+  readonly updatedAt: number
+  readonly minutes: number
+  readonly meters: number
+  readonly #texts: MovingTexts
+
+  constructor(texts: MovingTexts, pieces: MovingPieces, { updatedAt, minutes, meters }: Course) {
+    this.#texts = texts
+    this.pieces = pieces
+    this.updatedAt = updatedAt
+    this.minutes = minutes
+    this.meters = meters
+  }
+
+  get trip(): string {
+    return movingJson(this.#texts, this)
+  }
+
+  get moving(): MovingTrip {
+    return this
+  }
 }
 
 /** The geofence of the trip's destination, if there is one and it is as it was when the trip last moved. */
 function presentGeofence(kept: KeptTrip, view: ScopeView) {
   const { destination } = kept.trip
   if (destination?.tag === undefined || destination.externalId === undefined) return undefined
+  // Without an edit it is the same, unless its time is up.
+  if (kept.revision === view.revision && kept.geofence !== undefined && dueAt(kept.geofence) === undefined)
+    return kept.geofence
   const geofence = view.geofenceNamed(destination.tag, destination.externalId)
   if (geofence === undefined) return undefined
   // An edit makes another object. Where it is the same, so is its shape.
@@ -163,6 +192,7 @@ function presentGeofence(kept: KeptTrip, view: ScopeView) {
     if (seen(destination, knownGeofences(view)) !== destination) return undefined
     kept.geofence = geofence
   }
+  kept.revision = view.revision
   return geofence
 }
 

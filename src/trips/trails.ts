@@ -10,12 +10,13 @@ import { isFarEnough, LOCATION_BYTES, Trail, type TrailPoint } from './trail.ts'
 
 /** Up to this number they are bytes, which are copied for each location that is added. */
 const FEW = 8
-const NONE = Buffer.alloc(0)
+const NONE = new Uint8Array()
 
 export class Trails {
   readonly #few = new RowBytes()
   readonly #many = new Map<number, Trail>()
-  readonly #scratch = Buffer.alloc(FEW * LOCATION_BYTES)
+  readonly #scratch = new Uint8Array(FEW * LOCATION_BYTES)
+  readonly #scratchView = new DataView(this.#scratch.buffer)
 
   has(row: number): boolean {
     return this.#few.has(row) || this.#many.has(row)
@@ -26,7 +27,9 @@ export class Trails {
     const many = this.#many.get(row)
     if (many !== undefined || !this.#few.has(row)) return many
     const trail = new Trail()
-    for (const point of pointsIn(this.#few.bytes(row))) trail.add(point)
+    const view = this.#few.view(row)
+    const end = this.#endOf(row)
+    for (let at = this.#few.start(row); at < end; at += LOCATION_BYTES) trail.add(pointAt(view, at))
     return trail
   }
 
@@ -35,7 +38,7 @@ export class Trails {
     const many = this.#many.get(row)
     if (many !== undefined) return many.wants(point)
     if (!this.#few.has(row)) return true
-    return isFarEnough(pointAt(this.#few.buffer(row), this.#endOf(row) - LOCATION_BYTES), point)
+    return isFarEnough(pointAt(this.#few.view(row), this.#endOf(row) - LOCATION_BYTES), point)
   }
 
   /** Adds a location that {@link wants} has accepted. */
@@ -52,9 +55,9 @@ export class Trails {
       return
     }
     scratch.set(bytes)
-    scratch.writeDoubleLE(point.time, bytes.length)
-    scratch.writeDoubleLE(point.latitude, bytes.length + 8)
-    scratch.writeDoubleLE(point.longitude, bytes.length + 16)
+    this.#scratchView.setFloat64(bytes.length, point.time, true)
+    this.#scratchView.setFloat64(bytes.length + 8, point.latitude, true)
+    this.#scratchView.setFloat64(bytes.length + 16, point.longitude, true)
     this.#few.set(row, scratch, bytes.length + LOCATION_BYTES)
   }
 
@@ -73,14 +76,10 @@ export class Trails {
   }
 }
 
-function* pointsIn(bytes: Buffer): Generator<TrailPoint> {
-  for (let at = 0; at < bytes.length; at += LOCATION_BYTES) yield pointAt(bytes, at)
-}
-
-function pointAt(bytes: Buffer, at: number): TrailPoint {
+function pointAt(view: DataView, at: number): TrailPoint {
   return {
-    time: bytes.readDoubleLE(at),
-    latitude: bytes.readDoubleLE(at + 8),
-    longitude: bytes.readDoubleLE(at + 16),
+    time: view.getFloat64(at, true),
+    latitude: view.getFloat64(at + 8, true),
+    longitude: view.getFloat64(at + 16, true),
   }
 }

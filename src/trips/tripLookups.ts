@@ -12,6 +12,8 @@ import { RowIndex } from '../runtime/rowIndex.ts'
 
 /** What look-ups ask about the trips that they find. */
 export interface LookedUp {
+  /** Whether a row has the trip of that scope and `_id`. */
+  isTrip(row: number, scope: ScopeId, id: string): boolean
   /** Whether a row has a trip of that scope that matches. */
   isOf(row: number, scope: ScopeId, matches: (trip: Trip) => boolean): boolean
 }
@@ -50,7 +52,7 @@ export class TripLookups {
 
   /** Adds a row. */
   link(row: number, { scope, id, externalId, userId, user }: Trip): void {
-    this.#ids.add(row, nameHash(scope, id))
+    this.#ids.add(row, idHash(id))
     this.#names.add(row, nameHash(scope, externalId), this.#named(scope, externalId))
     this.#linkUser(row, scope, userId)
     this.#linkRecord(row, scope, user?.id)
@@ -87,10 +89,9 @@ export class TripLookups {
 
   #slot(scope: ScopeId, id: string): number {
     const ids = this.#ids
-    const hash = nameHash(scope, id)
-    const isWanted = (row: number) => this.#trips.isOf(row, scope, (trip) => trip.id === id)
+    const hash = idHash(id)
     let slot = ids.find(hash)
-    while (slot >= 0 && !isWanted(ids.row(slot))) slot = ids.findAfter(slot, hash)
+    while (slot >= 0 && !this.#trips.isTrip(ids.row(slot), scope, id)) slot = ids.findAfter(slot, hash)
     return slot
   }
 
@@ -105,6 +106,19 @@ export class TripLookups {
   #ofRecord(scope: ScopeId, recordId: string): (row: number) => boolean {
     return (row) => this.#trips.isOf(row, scope, (trip) => trip.user?.id === recordId)
   }
+}
+
+/**
+ * The last eight of the hexadecimal digits, which the server has drawn. So nobody can choose many that collide, and a hash
+ * like that of names is not needed.
+ */
+function idHash(id: string): number {
+  let hash = 0
+  for (let i = id.length - 8; i < id.length; i++) {
+    const code = id.charCodeAt(i)
+    hash = (hash << 4) | (code < 58 ? code - 48 : code - 87)
+  }
+  return hash
 }
 
 function* chain(

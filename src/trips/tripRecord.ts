@@ -1,3 +1,4 @@
+import type { MovingPieces } from '../actor/feedShortcut.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
@@ -76,9 +77,18 @@ export function movingTexts(trip: Trip): MovingTexts {
 /** The JSON of the trip with these texts on a course: what {@link tripJson} writes of it. */
 export function movingJson(
   { beforeDate, beforeDuration, end }: MovingTexts,
-  { updatedAt, minutes, meters }: Course,
+  { updatedAt, minutes, meters }: Pick<Course, 'updatedAt' | 'minutes' | 'meters'>,
 ): string {
   return `${beforeDate}${isoDate(updatedAt)}${beforeDuration}${minutes},"distance":${meters}${end}`
+}
+
+/** The same texts as bytes. */
+export function movingPieces({ beforeDate, beforeDuration, end }: MovingTexts): MovingPieces {
+  return {
+    beforeDate: Buffer.from(beforeDate),
+    beforeDuration: Buffer.from(beforeDuration),
+    end: Buffer.from(end),
+  }
 }
 
 /**

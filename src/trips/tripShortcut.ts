@@ -124,7 +124,7 @@ export class TripShortcut implements FeedShortcut {
     }
     if (moves.length > 1) moves.sort(byCreation)
     for (const { moved: to } of moves) this.#ids.add(to.trip.id)
-    const outcome: ShortcutOutcome = { trip: null, events: [] }
+    const outcome: TakenOutcome = { trip: null, events: [] }
     this.#taken.push({ row, moves, outcome })
     return outcome
   }
@@ -214,8 +214,11 @@ interface Taken {
   readonly row: UpdateRow
   /** One for each trip, the one that was created first comes first. */
   readonly moves: readonly Move[]
-  readonly outcome: ShortcutOutcome
+  readonly outcome: TakenOutcome
 }
+
+/** What becomes known when it is committed. */
+type TakenOutcome = { -readonly [Member in keyof ShortcutOutcome]: ShortcutOutcome[Member] }
 
 function byCreation({ moved: { trip: a } }: Move, { moved: { trip: b } }: Move): number {
   return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1)

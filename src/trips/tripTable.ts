@@ -51,6 +51,7 @@ export class TripTable implements ActorTable {
   readonly #freed: number[] = []
   readonly #columns = new TripColumns()
   readonly #lookups = new TripLookups({
+    isTrip: (row, scope, id) => this.#columns.scopes[row] === scope && this.#base(row).id === id,
     isOf: (row, scope, matches) => this.#columns.scopes[row] === scope && matches(this.#base(row)),
   })
   readonly #moved = new MovedTrips()
@@ -231,8 +232,10 @@ export class TripTable implements ActorTable {
     this.#columns.times[row * TIMES + 1] = course.updatedAt
     if (row === this.#lastRow) this.#last = undefined
     if (added === undefined) return
+    const before = this.#trails.memory(row)
     this.#trails.add(row, added)
-    this.#count(row, this.#columns.scopes[row]!, this.#packed.length(row))
+    const more = this.#trails.memory(row) - before
+    this.#size(row, this.#columns.scopes[row]!, this.#columns.sizes[row]! + more)
   }
 
   #wants(row: number, { isCleared, added }: TrailChange): boolean {

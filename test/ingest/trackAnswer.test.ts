@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import t from 'tap'
 import { userJson } from '../../src/actor/userRecord.ts'
 import { trackAnswer } from '../../src/ingest/trackAnswer.ts'
+import { movingJson, movingPieces } from '../../src/trips/tripRecord.ts'
 import { userWithTrip } from '../../src/trips/usersWithTrips.ts'
 import type { UserParts } from '../../src/actor/port.ts'
 import fc from '../kit/fastCheck.ts'
@@ -71,6 +72,23 @@ t.test('the bytes equal those of the text', async (t) => {
       assert.equal(Buffer.from(bytes).toString(), text(drawn, events, around, on))
     }),
     runs(20_000),
+  )
+  t.pass('all are')
+})
+
+t.test('a trip in pieces is written like its text', async (t) => {
+  const text = fc.string({ unit: 'grapheme' })
+  const moving = fc.record({ updatedAt: time, minutes: decimals(10_000, 1), meters: fc.nat(10_000_000) })
+  const texts = fc.record({ beforeDate: text, beforeDuration: text, end: text })
+  fc.assert(
+    fc.property(user, beacons, texts, moving, (drawn, around, between, course) => {
+      const bytes = trackAnswer(drawn, [], around, { pieces: movingPieces(between), ...course })
+      assert.ok(bytes)
+      const written = Buffer.from(bytes).toString()
+      const whole = trackAnswer(drawn, [], around, movingJson(between, course))
+      assert.equal(written, Buffer.from(whole!).toString())
+    }),
+    runs(5000),
   )
   t.pass('all are')
 })

@@ -211,7 +211,7 @@ export class Life {
   async track(update: Update): Promise<FeedOutcome & { readonly repeated: boolean }> {
     const told = applied(await this.#command('update', () => this.engine.track(update)))
     const { feed, repeated, trips } = told
-    if (trips !== undefined) return { ...trips, repeated }
+    if (trips !== undefined) return { trip: trips.trip, events: trips.events, repeated }
     if (feed === undefined) return { trip: null, events: [], repeated }
     const outcome = await this.#alive(this.#userTrips.after(update, feed))
     return { ...outcome, repeated }
