@@ -77,9 +77,9 @@ t.test('the bytes equal those of the text', async (t) => {
 })
 
 t.test('a trip in pieces is written like its text', async (t) => {
-  const text = fc.string({ unit: 'grapheme' })
+  const drawnText = fc.string({ unit: 'grapheme' })
   const moving = fc.record({ updatedAt: time, minutes: decimals(10_000, 1), meters: fc.nat(10_000_000) })
-  const texts = fc.record({ beforeDate: text, beforeDuration: text, end: text })
+  const texts = fc.record({ beforeDate: drawnText, beforeDuration: drawnText, end: drawnText })
   fc.assert(
     fc.property(user, beacons, texts, moving, (drawn, around, between, course) => {
       const bytes = trackAnswer(drawn, [], around, { pieces: movingPieces(between), ...course })

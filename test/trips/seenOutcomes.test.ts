@@ -44,7 +44,11 @@ t.test('of trips that moved with their update, it only keeps that the device has
   const small = new SeenOutcomes(most * 11 * 32)
   for (let i = 0; i < 10; i++) small.moved(1, `${i}`)
   const there = Array.from({ length: 10 }, (_, i) => small.hasSeen(1, `${i}`))
-  t.strictSame(there, Array.from({ length: 10 }, (_, i) => i >= 4), 'they are bounded, too')
+  t.strictSame(
+    there,
+    Array.from({ length: 10 }, (_, i) => i >= 4),
+    'they are bounded, too',
+  )
 })
 
 t.test(
