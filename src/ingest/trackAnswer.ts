@@ -104,7 +104,7 @@ function lengthOf(trip: string | MovingTrip | null): number {
 /** Most of a trip under way stays from update to update. Its text would be joined, measured and encoded each time. */
 function writeMoving({ pieces, updatedAt, minutes, meters }: MovingTrip): void {
   copyMany(pieces.beforeDate)
-  writeDate(updatedAt, moved)
+  writeDate(updatedAt, received)
   copyMany(pieces.beforeDuration)
   writeNumber(minutes)
   copy(DISTANCE)
@@ -164,10 +164,9 @@ class LastDate {
   second = NaN
 }
 
-/** Devices report their own times, so these do not share a second. */
+/** Devices report their own times, so these two do not share a second. */
 const sent = new LastDate()
 const received = new LastDate()
-const moved = new LastDate()
 /** The position of the milliseconds in a date. */
 const MILLISECONDS_AT = 20
 

@@ -39,7 +39,7 @@ export class SeenOutcomes {
    * then see their present trip.
    */
   hasSeen(scope: ScopeId, deviceId: string): boolean {
-    return this.#devices.has(deviceKey(scope, deviceId)) || this.#moved.has(nameHash(scope, deviceId))
+    return this.#devices.has(deviceIn(scope, deviceId)) || this.#moved.has(nameHash(scope, deviceId))
   }
 
   /** The number of the last row that was told of the device, if its trips have not moved otherwise since. */
@@ -87,7 +87,7 @@ export class SeenOutcomes {
   moved(scope: ScopeId, deviceId: string): void {
     this.#moved.add(nameHash(scope, deviceId))
     if (this.#devices.size === 0) return
-    const device = deviceKey(scope, deviceId)
+    const device = deviceIn(scope, deviceId)
     const before = this.#devices.get(device)
     if (before !== undefined) this.#forget(device, before)
   }
@@ -154,7 +154,7 @@ interface Earlier {
 }
 
 /** A name for a device that is unique over all scopes. */
-export function deviceKey(scope: ScopeId, deviceId: string): string {
+export function deviceIn(scope: ScopeId, deviceId: string): string {
   return `${scope} ${deviceId}`
 }
 

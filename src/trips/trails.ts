@@ -10,7 +10,6 @@ import { isFarEnough, LOCATION_BYTES, Trail, type TrailPoint } from './trail.ts'
 
 /** Up to this number they are bytes, which are copied for each location that is added. */
 const FEW = 8
-const NONE = new Uint8Array()
 
 export class Trails {
   readonly #few = new RowBytes()
@@ -45,20 +44,20 @@ export class Trails {
   add(row: number, point: TrailPoint): void {
     const many = this.#many.get(row)
     if (many !== undefined) return many.add(point)
-    const bytes = this.#few.has(row) ? this.#few.bytes(row) : NONE
+    const length = this.memory(row)
     const scratch = this.#scratch
-    if (bytes.length === scratch.length) {
+    if (length === scratch.length) {
       const trail = this.get(row)!
       trail.add(point)
       this.#few.delete(row)
       this.#many.set(row, trail)
       return
     }
-    scratch.set(bytes)
-    this.#scratchView.setFloat64(bytes.length, point.time, true)
-    this.#scratchView.setFloat64(bytes.length + 8, point.latitude, true)
-    this.#scratchView.setFloat64(bytes.length + 16, point.longitude, true)
-    this.#few.set(row, scratch, bytes.length + LOCATION_BYTES)
+    if (length > 0) scratch.set(this.#few.bytes(row))
+    this.#scratchView.setFloat64(length, point.time, true)
+    this.#scratchView.setFloat64(length + 8, point.latitude, true)
+    this.#scratchView.setFloat64(length + 16, point.longitude, true)
+    this.#few.set(row, scratch, length + LOCATION_BYTES)
   }
 
   delete(row: number): void {

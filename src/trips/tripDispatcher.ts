@@ -12,7 +12,7 @@ import {
   type FeedQuestion,
   type ToldRow,
 } from './feedOutcome.ts'
-import { deviceKey, SeenOutcomes } from './seenOutcomes.ts'
+import { deviceIn, SeenOutcomes } from './seenOutcomes.ts'
 import type { TripDelivery } from './tripDelivery.ts'
 
 /**
@@ -92,7 +92,7 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
     for (const partition of partitions) {
       if (!partition.feed.hasFresh) continue
       for (const { number, scope, user } of partition.feed.takeFresh())
-        this.#post(partition, deviceKey(scope, user.deviceId), number)
+        this.#post(partition, deviceIn(scope, user.deviceId), number)
     }
   }
 
@@ -108,7 +108,7 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
 
   of(question: FeedQuestion): Promise<FeedOutcome | undefined> {
     const { scope, deviceId, number } = question
-    const device = deviceKey(scope, deviceId)
+    const device = deviceIn(scope, deviceId)
     const queue = this.#queues.get(device)
     if (number <= 0) return this.#last(question, device, queue)
     if ((this.#seen.lastOf(device) ?? -1) >= number) return Promise.resolve(this.#seen.get(device, number))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { deviceKey, SeenOutcomes } from '../../src/trips/seenOutcomes.ts'
+import { deviceIn, SeenOutcomes } from '../../src/trips/seenOutcomes.ts'
 import { runs } from '../actor/kit.ts'
 import fc from '../kit/fastCheck.ts'
 
@@ -30,7 +30,7 @@ t.test('the events of earlier rows are there for a while', async (t) => {
 
 t.test('of trips that moved with their update, it only keeps that the device has seen it', async (t) => {
   const seen = new SeenOutcomes(1e6, 40)
-  const key = deviceKey(1, 'a')
+  const key = deviceIn(1, 'a')
   t.notOk(seen.hasSeen(1, 'a'))
   seen.put(key, 1, outcome(1), true)
   t.ok(seen.hasSeen(1, 'a'))
