@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
+import { answered, type Answered } from './hostileAnswers.ts'
 import { connectionCases } from './hostileConnections.ts'
 import { frameCases } from './hostileFrames.ts'
 import {
@@ -19,12 +20,6 @@ import {
 import { readerCases } from './hostileReaders.ts'
 import { wideCases } from './hostileWide.ts'
 import { BENCH_KEYS } from './servers.ts'
-
-/** The status of an answer, and its size in bytes. */
-export interface Answered {
-  readonly status: number
-  readonly bytes: number
-}
 
 export interface HostileCase {
   readonly name: string
@@ -364,11 +359,4 @@ function get(name: string, path: string | (() => string), key: string | undefine
         headers: key === undefined ? {} : { authorization: key },
       }),
   }
-}
-
-async function answered(port: number, path: string, init: RequestInit): Promise<Answered> {
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`, init)
-  let bytes = 0
-  for await (const chunk of answer.body!) bytes += chunk.length
-  return { status: answer.status, bytes }
 }

@@ -8,7 +8,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import type { Answered, HostileCase } from './hostileCases.ts'
+import { answered, readEventStream, type Answered } from './hostileAnswers.ts'
+import type { HostileCase } from './hostileCases.ts'
 import { FEW, USERS, type WorldSize } from './hostileWorld.ts'
 import { BENCH_KEYS } from './servers.ts'
 
@@ -33,7 +34,7 @@ export function readerCases(size: WorldSize): HostileCase[] {
       name: 'events/stream from far back',
       prepare: async (port, round) => {
         first ??= await replay(port, `far back ${round}`, 5 * UPDATES)
-        return () => readStream(port, first!)
+        return () => readEventStream(port, first!, READING_MS)
       },
     },
     {
@@ -168,21 +169,6 @@ async function replaySome(port: number, replays: readonly object[]): Promise<str
   }
 }
 
-async function readStream(port: number, from: string): Promise<Answered> {
-  const ended = new AbortController()
-  const init = { headers: { authorization: testSecret, 'last-event-id': from }, signal: ended.signal }
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/events/stream`, init)
-  const timer = setTimeout(() => ended.abort(), READING_MS)
-  let bytes = 0
-  try {
-    for await (const chunk of answer.body!) bytes += chunk.length
-  } catch {
-    // The client has read long enough.
-  }
-  clearTimeout(timer)
-  return { status: answer.status, bytes }
-}
-
 async function open(port: number): Promise<WebSocket> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/stream`, ['ringfence.json'], {
     headers: { authorization: testSecret },
@@ -240,10 +226,4 @@ async function watch(socket: WebSocket): Promise<Answered> {
   await sleep(READING_MS)
   socket.terminate()
   return { status: 200, bytes }
-}
-
-async function answered(port: number, path: string, init: RequestInit): Promise<Answered> {
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`, init)
-  const bytes = (await answer.arrayBuffer()).byteLength
-  return { status: answer.status, bytes }
 }

@@ -3,7 +3,8 @@
  * geofences that have much metadata, and the events of such a user.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Answered, HostileCase } from './hostileCases.ts'
+import { answered, readEventStream, type Answered } from './hostileAnswers.ts'
+import type { HostileCase } from './hostileCases.ts'
 import { FAT, updateAt, USERS, type WorldSize } from './hostileWorld.ts'
 import { BENCH_KEYS } from './servers.ts'
 
@@ -29,7 +30,7 @@ export function wideCases(size: WorldSize): HostileCase[] {
     name,
     prepare: async (port) => {
       await before(port)
-      return () => read(port, path, { headers: { authorization: key } })
+      return () => answered(port, path, { headers: { authorization: key } })
     },
   })
   const wide = `${size.fat} geofences with metadata`
@@ -41,7 +42,7 @@ export function wideCases(size: WorldSize): HostileCase[] {
     {
       name: `sync/region amid ${wide}`,
       prepare: (port) => () =>
-        read(port, '/v1/sync/region', {
+        answered(port, '/v1/sync/region', {
           method: 'POST',
           headers: { ...headers, authorization: testPublishable },
           body: JSON.stringify({ latitude, longitude }),
@@ -66,7 +67,7 @@ export function wideCases(size: WorldSize): HostileCase[] {
       prepare: async (port) => {
         await inside(port)
         const first = await firstEvent(port)
-        return () => readStream(port, first)
+        return () => readEventStream(port, first, READING_MS)
       },
     },
   ]
@@ -82,7 +83,7 @@ async function trackWide(port: number): Promise<void> {
 }
 
 function track(port: number, update: object): Promise<Answered> {
-  return read(port, '/v1/track', { method: 'POST', headers, body: JSON.stringify(update) })
+  return answered(port, '/v1/track', { method: 'POST', headers, body: JSON.stringify(update) })
 }
 
 /** The `_id` of the first event of the user inside of the wide geofences, once it is in the index. */
@@ -94,25 +95,4 @@ async function firstEvent(port: number): Promise<string> {
     if (events.length > 0) return events.at(-1)!._id
     await sleep(100)
   }
-}
-
-async function readStream(port: number, from: string): Promise<Answered> {
-  const ended = new AbortController()
-  const init = { headers: { authorization: testSecret, 'last-event-id': from }, signal: ended.signal }
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/events/stream`, init)
-  const timer = setTimeout(() => ended.abort(), READING_MS)
-  let bytes = 0
-  try {
-    for await (const chunk of answer.body!) bytes += chunk.length
-  } catch {
-    // The client has read long enough.
-  }
-  clearTimeout(timer)
-  return { status: answer.status, bytes }
-}
-
-async function read(port: number, path: string, init: RequestInit): Promise<Answered> {
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`, init)
-  const bytes = (await answer.arrayBuffer()).byteLength
-  return { status: answer.status, bytes }
 }
