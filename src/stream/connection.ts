@@ -17,6 +17,7 @@ import type { ConnectionParts } from './connectionParts.ts'
 import { MAX_PINGS, PingLimit } from './pingLimit.ts'
 import { FrameReceipt, type FrameOwner } from './receipt.ts'
 import { frameId, readTrack, type TrackFrame } from '../wire/trackFrame.ts'
+import { FramesInFlight } from './framesInFlight.ts'
 import { OpenFeatures } from './openFeatures.ts'
 import { StreamWriter } from './streamWriter.ts'
 
@@ -69,10 +70,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   #nextId = 1
   /** Whether a frame was answered with `busy`, and {@link #nextId} has not come again. */
   #busy = false
-  /** The frames. Those before `#first` are acknowledged. */
-  #frames: FrameReceipt[] = []
-  #first = 0
-  #inFlightBytes = 0
+  readonly #inFlight = new FramesInFlight()
   /** The first frame behind the waiting ones that was refused. All after it are refused until it has come again. */
   #refusedId: number | undefined
   #flushes = false
@@ -143,7 +141,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     // Node's buffers decode texts faster. This is another view of the same bytes.
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     const size = bytes.length + FRAME_OVERHEAD_BYTES
-    const held = this.#inFlightBytes + this.waiting.used
+    const held = this.#inFlight.bytes + this.waiting.used
     const fits = held === 0 || held + size <= MAX_IN_FLIGHT_BYTES
     const isFirst = this.waiting.used === 0
     const awaited = this.#refusedId ?? (this.#busy && isFirst ? this.#nextId : undefined)
@@ -273,8 +271,8 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     const { counters, intake } = this.#parts
     const { id, updates, refusals = [] } = frame
     const bytes = frameBytes + FRAME_OVERHEAD_BYTES
-    const isAlone = this.#first === this.#frames.length
-    if (!isAlone && this.#inFlightBytes + bytes > MAX_IN_FLIGHT_BYTES) {
+    const inFlight = this.#inFlight
+    if (inFlight.count > 0 && inFlight.bytes + bytes > MAX_IN_FLIGHT_BYTES) {
       this.#busy = true
       this.#refuseBusy(id, BUSY_RETRY_SECONDS)
       return false
@@ -294,8 +292,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     if (this.#ended) return true
     this.#nextId = id + 1
     this.#busy = false
-    this.#frames.push(receipt)
-    this.#inFlightBytes += bytes
+    inFlight.add(receipt)
     counters.frames++
     counters.inFlight++
     counters.updates += updates.length
@@ -331,21 +328,9 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   /** Acknowledges the finished frames up to the first unfinished one. */
   flush(): void {
     this.#flushes = false
-    const frames = this.#frames
-    const first = this.#first
-    let at = first
-    while (at < frames.length && frames[at]!.isDone) this.#inFlightBytes -= frames[at++]!.bytes
-    if (at === first) return
-    this.#parts.counters.inFlight -= at - first
-    this.#first = at
-    if (at * 2 > frames.length) {
-      this.#frames = frames.slice(at)
-      this.#first = 0
-    }
-    for (let i = first; i < at; i++) {
-      const frame = frames[i]!
-      if (frame.wantsEvents || i === at - 1) this.#acknowledgements.write(frame)
-    }
+    // Writing may itself change the counter.
+    const acknowledged = this.#inFlight.flush(this.#acknowledgements)
+    this.#parts.counters.inFlight -= acknowledged
   }
 
   /** Sends the client an error. Internal errors are reported without details. */
@@ -400,9 +385,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     this.#ended = this.#stopped = true
     this.#writer.stop()
     // Frames in flight still complete, but there is nobody to tell.
-    this.#parts.counters.inFlight -= this.#frames.length - this.#first
-    this.#frames = []
-    this.#first = 0
+    this.#parts.counters.inFlight -= this.#inFlight.clear()
     this.#events.release(this.#events.used)
     this.#features.closed()
     this.#parts.admission.leave(this)
