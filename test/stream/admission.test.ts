@@ -311,6 +311,22 @@ for (const encoding of ENCODINGS) {
   })
 }
 
+t.test('of a single stream, one turn takes some thousands of messages, and closes it', async (t) => {
+  const engine = new Engine({ partitions: 8 })
+  const streams = serverOf(engine)
+  const flood = open(streams)
+  const other = open(streams, 'json', 'other')
+  const tiny = Uint8Array.of(0x78)
+  let sent = 0
+  for (; flood.state.closed === 0 && sent < 80_000; sent++) flood.connection.message(tiny, false)
+  t.equal(flood.state.closed, 1013)
+  t.ok(sent > 8000 && sent <= 8100, `${sent} messages were taken`)
+  for (let i = 0; i < 5000; i++) other.connection.message(tiny, false)
+  t.equal(other.state.closed, 0, 'as many as half a megabyte has of short updates')
+  while (streams.waitingBytes > 0) await new Promise((resolve) => setImmediate(resolve))
+  t.equal(other.answers.length, 5000)
+})
+
 t.test('of a flood of tiny messages, one turn takes some thousands, and closes who sends them', async (t) => {
   const engine = new Engine({ partitions: 8 })
   const streams = serverOf(engine)
