@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { badParam, type ApiError } from '../runtime/errors.ts'
 import { pathText } from './cleanValue.ts'
 

@@ -1,5 +1,4 @@
-import { Compile } from 'typebox/compile'
-import { Check } from 'typebox/value'
+import { Check, Compile } from 'typebox/schema'
 import type { TObject, TSchema } from 'typebox'
 import { badParam, outOfRange, type ApiError } from '../runtime/errors.ts'
 import { cleanValue, pathText } from './cleanValue.ts'

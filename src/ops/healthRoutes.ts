@@ -68,7 +68,7 @@ export function healthRoutes(
             401,
             'Unauthorized. Send the token of the option metricsToken in the Authorization header.',
           )
-        return { text: { contentType: metrics.registry.contentType, content: await metrics.text() } }
+        return { text: await metrics.text() }
       },
     }),
   ]

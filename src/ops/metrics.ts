@@ -1,4 +1,4 @@
-import { Registry, type MetricObjectWithValues, type MetricValueWithName } from 'prom-client'
+import type { MetricObjectWithValues, MetricValueWithName, Registry } from 'prom-client'
 import type { RequestObserver } from '../http/endpoint.ts'
 import type { Route } from '../http/route.ts'
 
@@ -34,6 +34,11 @@ class Times {
   }
 }
 
+interface ReadMetric {
+  readonly name: string
+  readonly get: () => Promise<MetricObjectWithValues<MetricValueWithName<string>>>
+}
+
 /** The results of the requests of one route. */
 interface RouteCounts {
   readonly method: string
@@ -47,7 +52,9 @@ interface RouteCounts {
  * Prometheus. Requests are labelled by route, never by raw path, so the number of series is bounded.
  */
 export class Metrics {
-  readonly registry = new Registry()
+  readonly #metrics = new Map<string, ReadMetric>()
+  /** The library is loaded when metrics are first read, because many processes end before anybody does. */
+  #registry: Promise<Registry> | undefined
   readonly #routes: RouteCounts[] = []
 
   constructor() {
@@ -115,33 +122,51 @@ export class Metrics {
   }
 
   /** All metrics in the Prometheus text format. */
-  text(): Promise<string> {
-    return this.registry.metrics()
+  async text(): Promise<{ readonly contentType: string; readonly content: string }> {
+    const registry = await this.#opened()
+    return { contentType: registry.contentType, content: await registry.metrics() }
   }
 
   /** The values of the metrics without labels, by name. */
   async plain(): Promise<Readonly<Record<string, number>>> {
     const plain: Record<string, number> = {}
-    for (const { values } of await this.registry.getMetricsAsJSON()) {
+    for (const { values } of await (await this.#opened()).getMetricsAsJSON()) {
       for (const { metricName, labels, value } of values as Values)
         if (metricName !== undefined && Object.keys(labels).length === 0) plain[metricName] = value
     }
     return plain
   }
 
-  /** Registers a metric whose values are made on request, unlike the library's own. */
+  #opened(): Promise<Registry> {
+    return (this.#registry ??= this.#open())
+  }
+
+  async #open(): Promise<Registry> {
+    const { Registry } = await import('prom-client')
+    const registry = new Registry()
+    for (const metric of this.#metrics.values()) registry.registerMetric(metric as never)
+    return registry
+  }
+
+  /**
+   * Registers a metric whose values are made on request, unlike the library's own.
+   * @throws Error if there is one of the same name
+   */
   #register(
     name: string,
     type: 'counter' | 'gauge' | 'histogram',
     help: string,
     read: (name: string) => Values,
   ): void {
-    const metric = {
+    if (this.#metrics.has(name))
+      throw new Error(`A metric with the name ${name} has already been registered.`)
+    const metric: ReadMetric = {
       name,
       get: (): Promise<MetricObjectWithValues<MetricValueWithName<string>>> =>
         Promise.resolve({ name, help, type, aggregator: 'sum', values: read(name) } as never),
     }
-    this.registry.registerMetric(metric as never)
+    this.#metrics.set(name, metric)
+    void this.#registry?.then((registry) => registry.registerMetric(metric as never))
   }
 
   #requests(): Values {

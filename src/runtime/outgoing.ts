@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from 'node:dns'
 import ipaddr from 'ipaddr.js'
-import { Agent, buildConnector, Client } from 'undici'
+import type { Agent, buildConnector, Client } from 'undici'
 import { watchBody } from './bodyWatch.ts'
 import { matchesIp, parseIpRanges, type IpRanges } from '../model/ipRanges.ts'
 
@@ -87,11 +87,20 @@ export type Lookup = (
   callback: (error: Error | null, addresses: { address: string; family: number }[]) => void,
 ) => void
 
+/** What makes the connections, once it is loaded. */
+interface HttpClient {
+  readonly agent: Agent
+  /** A client with one connection, which is made by `connecting`. */
+  clientOf(
+    origin: string,
+    connecting: (connect: buildConnector.connector, ...call: Parameters<buildConnector.connector>) => void,
+  ): Client
+}
+
 export class Outgoing {
   readonly #allowed: IpRanges
   readonly #lookup: Lookup
-  readonly #agent: Agent
-  readonly #options: Agent.Options
+  #client: Promise<HttpClient> | undefined
   /** The clients of answers that are being read, one for each. */
   readonly #streams = new Set<Client>()
 
@@ -102,10 +111,19 @@ export class Outgoing {
   constructor(allowed: readonly string[], lookup: Lookup = systemLookup) {
     this.#allowed = allowed.length === 0 ? [] : parseIpRanges(allowed.join(','))
     this.#lookup = lookup
+  }
+
+  /** The client is loaded with the first request: loading it takes a tenth of a start, and most servers never request anything. */
+  #http(): Promise<HttpClient> {
+    return (this.#client ??= this.#load())
+  }
+
+  async #load(): Promise<HttpClient> {
+    const { Agent, buildConnector, Client } = await import('undici')
     const connect = buildConnector({
       timeout: CONNECT_MS,
       lookup: (host, options, done) => {
-        lookup(host, { all: true }, (error, addresses) => {
+        this.#lookup(host, { all: true }, (error, addresses) => {
           const refused = addresses?.find(({ address }) => !this.#admits(address))
           if (error !== null) done(error, [])
           else if (refused !== undefined) done(new AddressRefused(true), [])
@@ -114,21 +132,27 @@ export class Outgoing {
         })
       },
     } as buildConnector.BuildOptions)
-    const agentOptions: Agent.Options = {
+    const agentOptions = {
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
       // The whole request has a limit. These limits would only hide which side was slow.
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: (options, callback) => {
+      connect: (options: buildConnector.Options, callback: buildConnector.Callback) => {
         // An address is not looked up, so it is checked here.
         const refusal = this.refusal(options.hostname)
         if (refusal !== undefined) return callback(refusal, null)
         connect(options, callback)
       },
     }
-    this.#options = agentOptions
-    this.#agent = new Agent(agentOptions)
+    return {
+      agent: new Agent(agentOptions),
+      clientOf: (origin, connecting) =>
+        new Client(origin, {
+          ...agentOptions,
+          connect: (options, callback) => connecting(agentOptions.connect, options, callback),
+        }),
+    }
   }
 
   /**
@@ -174,7 +198,8 @@ export class Outgoing {
     try {
       const { signal } = ended
       const path = pathname + search
-      const answer = await this.#agent.request({
+      const { agent } = await this.#http()
+      const answer = await agent.request({
         origin,
         path,
         method,
@@ -204,28 +229,25 @@ export class Outgoing {
   ): Promise<OutgoingStream> {
     const { origin, pathname, search } = new URL(url)
     const path = pathname + search
-    const connect = this.#options.connect as buildConnector.connector
     let arrivedBytes = () => 0
     let networkError: Error | undefined
+    const { clientOf } = await this.#http()
     // It has its own connection, because bytes beyond the announced length must not be taken for another answer.
-    const client = new Client(origin, {
-      ...(this.#options as Client.Options),
-      connect: (options, callback) =>
-        connect(options, (...result) => {
-          // If a connection failed, only the error is passed. There is no second argument then, although the type says
-          // so.
-          if (result[0] === null) {
-            const [, socket] = result
-            arrivedBytes = watchBody(socket)
-            // The client may describe the length differently. Its own errors, with which it ends the socket, have no
-            // system call.
-            socket.once('error', (error) => {
-              if ('syscall' in error) networkError = error
-            })
-          }
-          callback(...result)
-        }),
-    })
+    const client = clientOf(origin, (connect, options, callback) =>
+      connect(options, (...result) => {
+        // If a connection failed, only the error is passed. There is no second argument then, although the type says so.
+        if (result[0] === null) {
+          const [, socket] = result
+          arrivedBytes = watchBody(socket)
+          // The client may describe the length differently. Its own errors, with which it ends the socket, have no system
+          // call.
+          socket.once('error', (error) => {
+            if ('syscall' in error) networkError = error
+          })
+        }
+        callback(...result)
+      }),
+    )
     this.#streams.add(client)
     const end = (): void => {
       this.#streams.delete(client)
@@ -261,7 +283,8 @@ export class Outgoing {
 
   /** Ends all connections. */
   async close(): Promise<void> {
-    await Promise.all([this.#agent, ...this.#streams].map((one) => one.destroy()))
+    const opened = await this.#client
+    await Promise.all([...(opened ? [opened.agent] : []), ...this.#streams].map((one) => one.destroy()))
   }
 
   #admits(address: string): boolean {

@@ -1,4 +1,4 @@
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import type { Change } from '../../registry/store/editLog.ts'
 import type { RowKind } from '../../registry/store/rowKind.ts'
 import type { Entry } from './editStream.ts'
@@ -43,7 +43,7 @@ export class EntryCodec {
     try {
       const columns = JSON.parse(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString())
       if (!kind.validator.Check(columns)) {
-        const [error] = kind.validator.Errors(columns)
+        const [, [error]] = kind.validator.Errors(columns)
         throw new Error(`${error?.instancePath ?? ''} ${error?.message ?? 'is not what it should be'}`.trim())
       }
       const row: Record<string, unknown> = { ...(columns as object) }

@@ -1,4 +1,4 @@
-import { Agent } from 'undici'
+import type { Agent } from 'undici'
 import type { Logger } from '../../runtime/logger.ts'
 import { ByteBound } from '../../runtime/byteBound.ts'
 import {
@@ -41,7 +41,7 @@ export class RemoteValhalla implements Valhalla {
   readonly residentBytes = 0
   readonly #options: RemoteValhallaOptions
   readonly #base: string
-  readonly #agent: Agent
+  #agent: Promise<Agent> | undefined
   readonly #bytes = new ByteBound(MAX_REQUEST_BYTES)
   #waiting = 0
   /** The failure of the last request; undefined if it succeeded. */
@@ -50,10 +50,15 @@ export class RemoteValhalla implements Valhalla {
   constructor(options: RemoteValhallaOptions) {
     this.#options = options
     this.#base = options.url.replace(/(?<!\/)\/+$/, '')
-    this.#agent = new Agent({
+  }
+
+  /** It is loaded with the first request; see Outgoing. */
+  async #open(): Promise<Agent> {
+    const { Agent } = await import('undici')
+    return new Agent({
       connections: CONNECTIONS,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      connect: { timeout: options.timeoutMs },
+      connect: { timeout: this.#options.timeoutMs },
       maxResponseSize: MAX_ANSWER_BYTES,
       // The whole request has a limit. These limits would only hide which side was slow.
       headersTimeout: 0,
@@ -87,8 +92,8 @@ export class RemoteValhalla implements Valhalla {
   }
 
   /** Closes all connections once their requests have been answered. */
-  stop(): Promise<void> {
-    return this.#agent.close()
+  async stop(): Promise<void> {
+    await (await this.#agent)?.close()
   }
 
   /**
@@ -100,7 +105,9 @@ export class RemoteValhalla implements Valhalla {
     const signal = AbortSignal.timeout(timeoutMs)
     try {
       const { origin, pathname } = new URL(`${this.#base}/${action}`)
-      const { statusCode, headers, body } = await this.#agent.request({
+      const { statusCode, headers, body } = await (
+        await (this.#agent ??= this.#open())
+      ).request({
         origin,
         path: pathname,
         method: 'POST',
