@@ -5,6 +5,7 @@
  * A schema is compiled when its first answer arrives. After that, a check takes time in proportion to the answer.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { documentOf } from './knownDocuments.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- documents and answers of every shape
 export type Json = any
@@ -62,12 +63,16 @@ export class ApiContract {
   /**
    * The contract of the server at an address; undefined if the server has no document, like a process without clients.
    * Servers with the same document share one, so that each schema is compiled once for all of them.
+   * @param settings all on which the document of the server depends; if absent, the server is always asked
    */
-  static async of(url: string, request: RequestInit = {}): Promise<ApiContract | undefined> {
-    const answer = await fetch(`${url}/v1/openapi.json`, request)
-    const text = await answer.text()
-    if (answer.status === 404) return undefined
-    if (answer.status !== 200) throw new Error(`GET ${url}/v1/openapi.json → ${answer.status}: ${text}`)
+  static async of(
+    url: string,
+    request: RequestInit = {},
+    settings?: object,
+  ): Promise<ApiContract | undefined> {
+    const ask = () => documentText(url, request)
+    const text = await (settings === undefined ? ask() : documentOf(settings, ask))
+    if (text === undefined) return undefined
     let contract = known.get(text)
     if (contract === undefined) known.set(text, (contract = new ApiContract(JSON.parse(text))))
     return contract
@@ -238,6 +243,14 @@ export class ApiContract {
       ...[...(here.allOf ?? []), ...(here.anyOf ?? [])].flatMap((part: Json) => this.#parts(part)),
     ]
   }
+}
+
+async function documentText(url: string, request: RequestInit): Promise<string | undefined> {
+  const answer = await fetch(`${url}/v1/openapi.json`, request)
+  const text = await answer.text()
+  if (answer.status === 404) return undefined
+  if (answer.status !== 200) throw new Error(`GET ${url}/v1/openapi.json → ${answer.status}: ${text}`)
+  return text
 }
 
 function isFilled(part: string, segment: string): boolean {

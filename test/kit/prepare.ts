@@ -4,11 +4,13 @@
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { bundleTypebox } from './bundledTypebox.ts'
 import { samplePlaces } from './sampleRegion.ts'
 import { makeWorld } from './world.ts'
 
 const DASHBOARD = fileURLToPath(new URL('../../dashboard/build.ts', import.meta.url))
 
+await bundleTypebox()
 await makeWorld()
 spawnSync(process.execPath, [DASHBOARD], { stdio: 'inherit' })
 await samplePlaces()

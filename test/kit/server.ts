@@ -109,7 +109,8 @@ export class Server {
       await server.restart()
       // Loaded here, because the demo and the cluster start servers without the packages for development.
       const { ApiContract } = await import('./apiContract.ts')
-      server.contract = await ApiContract.of(server.url, NOT_KEPT)
+      const { env, args } = options
+      server.contract = await ApiContract.of(server.url, NOT_KEPT, { env, args })
     } catch (error) {
       await server.dispose()
       throw error
