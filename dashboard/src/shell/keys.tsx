@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { go, pagePath } from '../router.ts'
 import { shownPages } from '../routes.ts'
@@ -74,12 +75,12 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
           ['Esc', 'back'],
           ...pages.map(([, { key, title }]) => [`g ${key}`, title] as const),
         ].map(([key, text]) => (
-          <>
-            <dt key={key}>
+          <Fragment key={key}>
+            <dt>
               <kbd>{key}</kbd>
             </dt>
             <dd>{text}</dd>
-          </>
+          </Fragment>
         ))}
       </dl>
       <CheckField

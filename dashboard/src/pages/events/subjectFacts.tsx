@@ -1,12 +1,12 @@
-import type { ComponentChildren } from 'preact'
 import type { Event } from '../../../../sdk/src/types.ts'
 import { pagePath } from '../../router.ts'
+import { FactRows, type Fact } from '../../ui/facts.tsx'
 import { reasonName, recordName } from '../../ui/words.ts'
 
 /** What an event is about, as facts with links to the records. */
 export function SubjectFacts({ event }: { readonly event: Event }) {
   const { geofence, beacon, region, place, alternatePlaces, trip, failureReasons } = event
-  const rows: readonly (readonly [name: string, value: ComponentChildren])[] = [
+  const facts: readonly Fact[] = [
     ['Geofence', geofence && <a href={pagePath(`geofences/${geofence._id}`)}>{recordName(geofence)}</a>],
     ['Beacon', beacon && <a href={pagePath(`beacons/${beacon._id}`)}>{recordName(beacon)}</a>],
     ['Region', region && `${region.name} (${region.code})`],
@@ -17,16 +17,5 @@ export function SubjectFacts({ event }: { readonly event: Event }) {
     ['Trip', trip && <a href={pagePath(`trips/${trip._id}`)}>{trip.externalId}</a>],
     ['Failed, because', failureReasons?.map(reasonName).join(', ')],
   ]
-  return (
-    <>
-      {rows
-        .filter(([, value]) => value)
-        .map(([name, value]) => (
-          <>
-            <dt key={name}>{name}</dt>
-            <dd>{value}</dd>
-          </>
-        ))}
-    </>
-  )
+  return <FactRows facts={facts} />
 }

@@ -2,6 +2,7 @@
 import './explore.css'
 import { ringSquareKilometers, type LngLat } from '../../map/geometry.ts'
 import { pagePath } from '../../router.ts'
+import { FactRows, type Fact } from '../../ui/facts.tsx'
 import { Badge, Empty } from '../../ui/parts.tsx'
 import { Stat, Stats } from '../../ui/stats.tsx'
 import { pointText, type Answer } from './questions.ts'
@@ -88,7 +89,7 @@ function Here({ answer }: { readonly answer: Extract<Answer, { kind: 'here' }> }
   const region = [context.postalCode, context.dma, context.state, context.country]
     .flatMap((one) => one?.name ?? [])
     .join(', ')
-  const facts: readonly (readonly [string, preact.ComponentChildren])[] = [
+  const facts: readonly Fact[] = [
     ['Address', first?.formattedAddress],
     ['Region', region],
     ['Place', context.place?.name],
@@ -98,14 +99,7 @@ function Here({ answer }: { readonly answer: Extract<Answer, { kind: 'here' }> }
     <>
       <div class="body">
         <dl class="facts">
-          {facts
-            .filter(([, value]) => value)
-            .map(([name, value]) => (
-              <>
-                <dt key={name}>{name}</dt>
-                <dd>{value}</dd>
-              </>
-            ))}
+          <FactRows facts={facts} />
           <dt>Geofences</dt>
           <dd class="chips">
             {context.geofences.length === 0 && <span class="quiet">none</span>}

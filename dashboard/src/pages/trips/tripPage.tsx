@@ -10,6 +10,7 @@ import { usePageKey } from '../../shell/keys.tsx'
 import { isDark } from '../../theme/theme.ts'
 import { Chart } from '../../ui/chart.tsx'
 import { CallButton } from '../../ui/code.tsx'
+import { FactRows, type Fact } from '../../ui/facts.tsx'
 import { Ago, Badge, Button, Dialog, Empty, Failure, LinkButton, Loading } from '../../ui/parts.tsx'
 import { say } from '../../ui/toast.tsx'
 import { metersText, userName } from '../../ui/words.ts'
@@ -193,7 +194,7 @@ function useTripEvents(trip: Trip) {
 
 function Facts({ trip }: { readonly trip: Trip }) {
   const { user, eta, delay } = trip
-  const rows: readonly (readonly [string, preact.ComponentChildren])[] = [
+  const facts: readonly Fact[] = [
     [
       'User',
       user ? <a href={pagePath(`users/${user._id}`)}>{userName(user)}</a> : (trip.userId ?? 'not known yet'),
@@ -235,14 +236,7 @@ function Facts({ trip }: { readonly trip: Trip }) {
     <section class="card" aria-label="The trip">
       <div class="body">
         <dl class="facts">
-          {rows
-            .filter(([, value]) => value)
-            .map(([name, value]) => (
-              <>
-                <dt key={name}>{name}</dt>
-                <dd class="chips">{value}</dd>
-              </>
-            ))}
+          <FactRows facts={facts} valueClass="chips" />
         </dl>
       </div>
     </section>
