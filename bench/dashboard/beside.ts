@@ -3,9 +3,10 @@
  * browsers, because ten of these would leave no processor to the server.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Ringfence } from '../../sdk/src/client.ts'
 import { cityPosition, type City } from '../../src/simulation/streets.ts'
 import { median, thousands } from '../figures.ts'
+import type { DashboardsCommand, DashboardsFigures, Viewport } from '../load/dashboardsChild.ts'
+import { startLineChild } from '../load/lineChild.ts'
 import type { Generator } from '../load/load.ts'
 import { BENCH_KEYS, type ServerProcess } from '../load/servers.ts'
 import type { Workload } from '../load/workload.ts'
@@ -56,49 +57,17 @@ export class Traffic {
   }
 }
 
-/** What open dashboards ask of the server. */
-function openDashboards(
-  url: string,
-  region: City,
-): { readonly received: () => number; close(): Promise<void> } {
-  const stop = new AbortController()
-  let received = 0
-  const follow = async (source: AsyncIterable<unknown>, count: (item: unknown) => number) => {
-    try {
-      for await (const item of source) received += count(item)
-    } catch (error) {
-      if (!stop.signal.aborted) throw error
-    }
-  }
-  const streams = Array.from({ length: DASHBOARDS }, (_, i) => {
-    const stream = new Ringfence({ url, key: BENCH_KEYS.testSecret }).stream()
-    const share = (i / (DASHBOARDS - 1)) * (1 - VIEWPORT)
-    const [west, south] = placeOf(region, share, ((i * 3) % DASHBOARDS) / DASHBOARDS / 2)
-    const [east, north] = placeOf(
-      region,
-      share + VIEWPORT,
-      ((i * 3) % DASHBOARDS) / DASHBOARDS / 2 + VIEWPORT,
-    )
-    const area = { type: 'box', box: [west, south, east, north] } as const
-    void follow(
-      stream.watchBatches(area, { signal: stop.signal }),
-      (batch) => (batch as readonly unknown[]).length,
-    )
-    void follow(stream.events({}, { batch: true, signal: stop.signal }), () => 1)
-    return stream
-  })
-  return {
-    received: () => received,
-    async close() {
-      stop.abort()
-      await Promise.all(streams.map((stream) => stream.close()))
-    },
-  }
-
-  function placeOf(city: City, east: number, north: number): [number, number] {
+/** Where the dashboards look: boxes of equal size, from the west to the east of the city, some further north than others. */
+function viewportsOf(city: City): Viewport[] {
+  const placeOf = (east: number, north: number) => {
     const { latitude, longitude } = cityPosition(city, east * city.sizeMeters, north * city.sizeMeters)
-    return [longitude, latitude]
+    return [longitude, latitude] as const
   }
+  return Array.from({ length: DASHBOARDS }, (_, i) => {
+    const east = (i / (DASHBOARDS - 1)) * (1 - VIEWPORT)
+    const north = ((i * 3) % DASHBOARDS) / DASHBOARDS / 2
+    return [...placeOf(east, north), ...placeOf(east + VIEWPORT, north + VIEWPORT)] as const
+  })
 }
 
 export interface Beside {
@@ -107,6 +76,8 @@ export interface Beside {
   readonly microsBeside: number
   /** Positions that were delivered. */
   readonly watched: number
+  /** Events that were delivered. */
+  readonly followed: number
 }
 
 /** Updates with and without ten dashboards, in turn. */
@@ -123,17 +94,30 @@ export async function measureBeside(
   const without: number[] = []
   const beside: number[] = []
   let watched = 0
+  let followed = 0
+  const dashboards = await startLineChild<DashboardsCommand>('dashboardsChild.ts', [
+    '--url',
+    `http://127.0.0.1:${server.port}`,
+    '--key',
+    BENCH_KEYS.testSecret,
+  ])
+  const viewports = viewportsOf(city)
   for (let round = 1; round <= windows; round++) {
     progress(`window ${round} of ${windows}`)
     without.push((await traffic.send(rate * seconds, rate)).micros)
-    const dashboards = openDashboards(`http://127.0.0.1:${server.port}`, city)
+    await dashboards.ask({ do: 'open', viewports })
     // Their first positions are not what is measured.
     await sleep(1500)
-    const before = dashboards.received()
+    await dashboards.ask({ do: 'look' })
     beside.push((await traffic.send(rate * seconds, rate)).micros)
-    watched += dashboards.received() - before
-    await dashboards.close()
+    const seen = await dashboards.ask<DashboardsFigures>({ do: 'look' })
+    watched += seen.positions
+    followed += seen.events
+    await dashboards.ask({ do: 'close' })
+    // The server has forgotten them before the next window begins.
+    await sleep(500)
   }
+  dashboards.stop()
   done(`${thousands(rate)} updates/s, with and without ${DASHBOARDS} dashboards`)
-  return { microsWithout: median(without), microsBeside: median(beside), watched }
+  return { microsWithout: median(without), microsBeside: median(beside), watched, followed }
 }
