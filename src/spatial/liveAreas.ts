@@ -48,6 +48,8 @@ export class AreaError extends Error {
  * ten times as long.
  */
 const FEW_AREAS = 4
+/** Up to this many boxes are each compared as well, which takes 5 ns each. Viewports of maps are boxes. */
+const FEW_BOXES = 32
 
 /** The widest piece of a box in degrees of longitude. From 180 on, the direction of a ring's edge is ambiguous. */
 const MAX_PIECE_DEGREES = 90
@@ -71,8 +73,9 @@ interface Piece<K> {
 export class LiveAreas<K> {
   readonly #index = createShapeIndex<Piece<K>>()
   readonly #entries = new Map<K, Entry<K>>()
-  /** All entries, if they are few; otherwise none. */
-  #few: Entry<K>[] = []
+  readonly #boxes = new Set<Entry<K>>()
+  /** The entries that are compared with each point: all, or the boxes, if they are few; otherwise none. */
+  #compared: readonly Entry<K>[] = []
   readonly #probe = new Probe()
   readonly #found: number[] = []
   #pieces = 0
@@ -94,19 +97,24 @@ export class LiveAreas<K> {
     for (const shape of shapes) pieces.push({ id: String(this.#pieces++), shape, entry })
     this.remove(key)
     this.#entries.set(key, entry)
+    if (box !== undefined) this.#boxes.add(entry)
     for (const piece of pieces) this.#index.put(piece)
-    this.#countFew()
+    this.#compareFew()
   }
 
   /** Removes the area with the key; unknown keys are ignored. */
   remove(key: K): void {
-    for (const { id } of this.#entries.get(key)?.pieces ?? []) this.#index.remove(id)
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return
+    for (const { id } of entry.pieces) this.#index.remove(id)
     this.#entries.delete(key)
-    this.#countFew()
+    this.#boxes.delete(entry)
+    this.#compareFew()
   }
 
-  #countFew(): void {
-    this.#few = this.#entries.size <= FEW_AREAS ? [...this.#entries.values()] : []
+  #compareFew(): void {
+    if (this.#entries.size <= FEW_AREAS) this.#compared = [...this.#entries.values()]
+    else this.#compared = this.#boxes.size <= FEW_BOXES ? [...this.#boxes] : []
   }
 
   /**
@@ -114,10 +122,10 @@ export class LiveAreas<K> {
    * particular order.
    */
   holding(latitude: number, longitude: number, out: K[]): void {
-    if (this.#entries.size <= FEW_AREAS) {
-      for (const entry of this.#few) if (this.#holds(entry, latitude, longitude)) out.push(entry.key)
-      return
-    }
+    const compared = this.#compared
+    for (let i = 0; i < compared.length; i++)
+      if (this.#holds(compared[i]!, latitude, longitude)) out.push(compared[i]!.key)
+    if (compared.length === this.#entries.size) return
     const probe = this.#probe.set(latitude, longitude)
     const found = this.#found
     const search = ++this.#searches
@@ -128,7 +136,7 @@ export class LiveAreas<K> {
       const { entry } = this.#index.geofence(slot)
       const { key, box } = entry
       // The pieces of a box share their edges.
-      if (entry.foundBy === search) continue
+      if (entry.foundBy === search || (box !== undefined && compared.length > 0)) continue
       if (box === undefined ? this.#index.distance(slot, probe) > 0 : !isInBox(box, latitude, longitude))
         continue
       entry.foundBy = search
