@@ -1,5 +1,6 @@
 import type { ScopeId } from '../model/scope.ts'
 import {
+  messagesOf,
   PART_BYTES,
   turn,
   type FanoutGroups,
@@ -45,7 +46,7 @@ export class EventReader implements Member {
     this.#groups = groups
   }
 
-  take({ offsets, messages }: EventBatch): void {
+  take({ offsets, items, messages }: EventBatch): void {
     const first = offsets[0]!
     const last = offsets.at(-1)!
     if (last <= this.offset) return
@@ -56,7 +57,7 @@ export class EventReader implements Member {
     }
     const after = first > this.offset ? 0 : offsets.findIndex((offset) => offset > this.offset)
     this.offset = last
-    this.outlet.send(after === 0 ? messages : messages.slice(after))
+    this.outlet.send(after === 0 ? messages : messagesOf(this.outlet, items.slice(after)))
   }
 
   /** Continues if it is behind. It must be called at the start, and whenever the client has read what was sent. */
@@ -90,20 +91,20 @@ export class EventReader implements Member {
 
   /** Sends events. Returns whether all have been sent; otherwise its offset is that of the last one sent. */
   #sendAll(events: readonly LoggedEvent[]): boolean {
-    let messages: Encoded[] = []
+    let items: Encoded[] = []
     let bytes = 0
     for (const { offset, event } of events) {
       if (!wants(this.filter, event)) continue
-      messages.push(this.outlet.encode(event))
+      items.push(this.outlet.encode(event))
       bytes += event.json.length
       if (bytes <= PART_BYTES) continue
-      this.outlet.send(messages)
+      this.outlet.send(messagesOf(this.outlet, items))
       this.offset = offset
       if (this.outlet.isBehind) return false
-      messages = []
+      items = []
       bytes = 0
     }
-    if (messages.length > 0) this.outlet.send(messages)
+    if (items.length > 0) this.outlet.send(messagesOf(this.outlet, items))
     return true
   }
 

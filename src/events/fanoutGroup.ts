@@ -42,7 +42,9 @@ const GATHER_MS = 100
 export interface EventBatch {
   /** The events' offsets, ascending. */
   readonly offsets: readonly number[]
-  /** The message of each event. */
+  /** Each event, as the outlet encodes it. */
+  readonly items: readonly Encoded[]
+  /** What is sent for all of them: the items, or one message that has them. */
   readonly messages: readonly Encoded[]
 }
 
@@ -54,10 +56,10 @@ export interface Outlet {
   /** Outlets with the same format encode every event to the same bytes. */
   readonly format: string
   /**
-   * Whether events may wait for a moment, so that many are sent at once. Each sending costs more than the events in
-   * it.
+   * Makes one message of several encoded events. If there is such a message, events may wait for a moment, so that many are
+   * sent at once: each message costs more than an event in it. Outlets with the same format make the same.
    */
-  readonly isGathered?: boolean
+  readonly gather?: ((items: readonly Encoded[]) => Encoded) | undefined
   encode(event: StoredEvent): Encoded
   /** Whether the client has not read yet what was sent. Nothing may be sent until it has. */
   readonly isBehind: boolean
@@ -299,6 +301,18 @@ export class FanoutGroups {
   }
 }
 
+/** What an outlet sends for these items. */
+export function messagesOf(
+  { gather }: Pick<Outlet, 'gather'>,
+  items: readonly Encoded[],
+): readonly Encoded[] {
+  return gather === undefined ? items : [gather(items)]
+}
+
+function isGathered({ gather }: Pick<Outlet, 'gather'>): boolean {
+  return gather !== undefined
+}
+
 /** Members for which every event is encoded to the same bytes. */
 class Group {
   readonly filter: EventFilter
@@ -310,9 +324,8 @@ class Group {
   readonly looks: number
   readonly members = new Set<Member>()
   readonly #format: string
-  readonly #isGathered: boolean
-  readonly #encode: (event: StoredEvent) => Encoded
-  #parts: { offsets: number[]; messages: Encoded[] }[] = []
+  readonly #outlet: Pick<Outlet, 'gather' | 'encode'>
+  #parts: { readonly offsets: number[]; readonly items: Encoded[] }[] = []
   #bytes = 0
 
   constructor({ filter, outlet }: Member, hash: number) {
@@ -320,33 +333,31 @@ class Group {
     this.hash = hash
     this.looks = FILTER_LISTS.reduce((sum, list) => sum + (filter[list]?.length ?? 0), 1)
     this.#format = outlet.format
-    this.#isGathered = outlet.isGathered === true
-    this.#encode = (event) => outlet.encode(event)
+    this.#outlet = outlet
   }
 
   /** Whether the member gets exactly the bytes that this group gets, at the same times. */
   suits({ filter, outlet }: Member): boolean {
-    const isGathered = outlet.isGathered === true
     return (
-      outlet.format === this.#format && isGathered === this.#isGathered && isSameFilter(filter, this.filter)
+      outlet.format === this.#format &&
+      isGathered(outlet) === isGathered(this.#outlet) &&
+      isSameFilter(filter, this.filter)
     )
   }
 
   /** Whether what it has collected can wait for more. */
   get mayWait(): boolean {
-    return this.#isGathered && this.#parts.length === 1 && this.#bytes <= PART_BYTES
+    return isGathered(this.#outlet) && this.#parts.length === 1 && this.#bytes <= PART_BYTES
   }
 
   collect({ offset, event }: LoggedEvent): void {
     if (this.#parts.length === 0 || this.#bytes > PART_BYTES) {
-      this.#parts.push({ offsets: [], messages: [] })
+      this.#parts.push({ offsets: [], items: [] })
       this.#bytes = 0
     }
     const part = this.#parts.at(-1)!
     part.offsets.push(offset)
-    const message = this.#encode(event)
-    // If there are several members, a text would be converted to bytes for each of them.
-    part.messages.push(this.members.size > 1 && typeof message === 'string' ? Buffer.from(message) : message)
+    part.items.push(this.#outlet.encode(event))
     this.#bytes += event.json.length
   }
 
@@ -354,7 +365,14 @@ class Group {
     const parts = this.#parts
     this.#parts = []
     this.#bytes = 0
-    return parts
+    return parts.map(({ offsets, items }) => ({ offsets, items, messages: this.#shared(items) }))
+  }
+
+  /** The messages of a part. If there are several members, a text would be converted to bytes for each of them. */
+  #shared(items: readonly Encoded[]): readonly Encoded[] {
+    const messages = messagesOf(this.#outlet, items)
+    if (this.members.size <= 1) return messages
+    return messages.map((message) => (typeof message === 'string' ? Buffer.from(message) : message))
   }
 }
 

@@ -50,7 +50,7 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
   #bytes = 0
   /** The cursors of {@link follow}. */
   readonly #cursors = new Set<{ offset: number }>()
-  readonly #waiting = new Set<() => void>()
+  readonly #waiting = new Set<Waiter>()
 
   /**
    * A feed over an index.
@@ -91,7 +91,7 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
       this.#bytes += bytesOf(event)
     }
     this.#forget(before)
-    for (const wake of this.#waiting) wake()
+    for (const waiter of this.#waiting) waiter.wake()
     this.#waiting.clear()
   }
 
@@ -147,11 +147,14 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
     signal: AbortSignal,
   ): AsyncGenerator<EventPage> {
     const cursor = { offset: after }
+    const waiter: Waiter = { wake: () => {} }
+    const ended = () => waiter.wake()
     this.#cursors.add(cursor)
+    signal.addEventListener('abort', ended)
     try {
       while (!signal.aborted) {
         if (cursor.offset >= this.lastOffset) {
-          await this.#more(signal)
+          await this.#more(waiter)
           continue
         }
         const part = await this.read(scopes, cursor.offset, limit, signal)
@@ -160,6 +163,8 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
       }
     } finally {
       this.#cursors.delete(cursor)
+      this.#waiting.delete(waiter)
+      signal.removeEventListener('abort', ended)
     }
   }
 
@@ -190,16 +195,11 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
     return low
   }
 
-  /** Resolves when something is added or the signal ends. */
-  #more(signal: AbortSignal): Promise<void> {
+  /** Resolves when something is added, or somebody else wakes the waiter. */
+  #more(waiter: Waiter): Promise<void> {
     return new Promise((resolve) => {
-      const wake = () => {
-        signal.removeEventListener('abort', wake)
-        this.#waiting.delete(wake)
-        resolve()
-      }
-      this.#waiting.add(wake)
-      signal.addEventListener('abort', wake)
+      waiter.wake = resolve
+      this.#waiting.add(waiter)
     })
   }
 
@@ -221,6 +221,11 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
     this.#recent = this.#recent.slice(this.#first)
     this.#first = 0
   }
+}
+
+/** Who waits for events. Listening to a signal anew at each wait would cost more than the wait. */
+interface Waiter {
+  wake: () => void
 }
 
 function bytesOf(event: StoredEvent): number {

@@ -41,6 +41,8 @@ export const jsonCodec: Codec = {
     switch (message.type) {
       case 'event':
         return `{"type":"event","subscription":${JSON.stringify(message.subscription)},"event":${message.event}}`
+      case 'events':
+        return `{"type":"events","subscription":${JSON.stringify(message.subscription)},"events":[${message.events.join(',')}]}`
       case 'ack':
         return ackText(message)
       case 'position':

@@ -95,6 +95,10 @@ export const SERVER_MESSAGES: Readonly<Record<string, DescribedMessage>> = {
     summary: 'An event of a subscription, once and in the order of the log',
     schema: Type.Object({ subscription: Type.String(), event: EventSchema }),
   },
+  events: {
+    summary: 'Gathered events, of a subscription with `batch`, each once and in the order of the log',
+    schema: Type.Object({ subscription: Type.String(), events: Type.Array(EventSchema) }),
+  },
   watching: { summary: 'A watch has begun', schema: Type.Object({ id: Type.String() }) },
   unwatched: { summary: 'A watch has ended', schema: Type.Object({ id: Type.String() }) },
   position: {

@@ -30,7 +30,7 @@ export interface SubscribeMessage {
   readonly filter?: EventFilter
   /** Where to begin: `now`, the `_id` of an event to resume after, or the `from` of a {@link SubscribedMessage}. */
   readonly from?: string
-  /** Whether events may wait for a moment, so that many are sent at once. */
+  /** Whether events may wait for a moment, and come as {@link EventsMessage}. */
   readonly batch?: boolean
 }
 
@@ -118,6 +118,14 @@ export interface EventMessage {
   readonly event: string
 }
 
+/** Successive events of a subscription that asked for batches. */
+export interface EventsMessage {
+  readonly type: 'events'
+  readonly subscription: string
+  /** The events' records, each as serialized JSON. */
+  readonly events: readonly string[]
+}
+
 export interface WatchingMessage {
   readonly type: 'watching'
   readonly id: string
@@ -196,6 +204,7 @@ export type ServerMessage =
   | SubscribedMessage
   | UnsubscribedMessage
   | EventMessage
+  | EventsMessage
   | WatchingMessage
   | UnwatchedMessage
   | PositionMessage

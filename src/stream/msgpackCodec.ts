@@ -76,6 +76,8 @@ function listHead(items: number): Uint8Array {
 /** The message with its records as objects, and without undefined values, which MessagePack cannot express. */
 function plain(message: ServerMessage): object {
   if (message.type === 'event') return { ...message, event: JSON.parse(message.event) as object }
+  if (message.type === 'events')
+    return { ...message, events: message.events.map((event) => JSON.parse(event) as object) }
   if (message.type === 'ack') {
     const { type, id, events, omittedEvents } = message
     if (events === undefined) return { type, id }

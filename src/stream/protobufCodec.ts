@@ -156,6 +156,8 @@ function wireFields(message: ServerMessage, body: Read): object {
       return { ...body, events: message.events && { items: message.events.map((json) => ({ json })) } }
     case 'event':
       return { ...body, event: { json: message.event } }
+    case 'events':
+      return { ...body, events: message.events.map((json) => ({ json })) }
     case 'position':
       return positionFields(message)
     case 'positions':

@@ -49,7 +49,10 @@ export const Subscribe = Type.Object(
     ),
     from: Type.Optional(Name(MAX_ID_LENGTH)),
     batch: Type.Optional(
-      Type.Boolean({ description: 'Events wait for up to 100 ms, so that many are sent at once.' }),
+      Type.Boolean({
+        description:
+          'Events wait for up to 100 ms, and many come in one message: as `events` in place of `event`.',
+      }),
     ),
   },
   STRICT,
@@ -91,7 +94,7 @@ export class Subscriptions implements StreamFeatureKind {
 /** Sends the events of one subscription as messages of its connection. */
 class SubscriptionOutlet implements Outlet {
   readonly format: string
-  readonly isGathered: boolean
+  readonly gather: ((events: readonly Encoded[]) => Encoded) | undefined
   readonly #id: string
   readonly #connection: StreamConnection
   readonly #slowReader: SlowReaderTimer
@@ -108,7 +111,10 @@ class SubscriptionOutlet implements Outlet {
     all: Subscriptions,
   ) {
     this.format = `${connection.codec.protocol} ${id}`
-    this.isGathered = batch
+    // Gathered events are the texts of their records.
+    if (batch)
+      this.gather = (events) =>
+        connection.codec.encode({ type: 'events', subscription: id, events: events as readonly string[] })
     this.#id = id
     this.#connection = connection
     this.#slowReader = slowReader
@@ -120,6 +126,7 @@ class SubscriptionOutlet implements Outlet {
   }
 
   encode({ json }: StoredEvent): Encoded {
+    if (this.gather !== undefined) return json
     return this.#connection.codec.encode({ type: 'event', subscription: this.#id, event: json })
   }
 

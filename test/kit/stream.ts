@@ -37,6 +37,8 @@ export function decode(encoding: Encoding, bytes: Buffer): Message {
   if (type === 'ack' && message.events !== undefined)
     message.events = (message.events.items ?? []).map(({ json }: { json: string }) => JSON.parse(json))
   if (type === 'event') message.event = JSON.parse(message.event.json)
+  if (type === 'events')
+    message.events = (message.events ?? []).map(({ json }: { json: string }) => JSON.parse(json))
   if (type === 'position') return { ...message, ...inJson(message) }
   if (type === 'positions') message.positions = message.positions.map(inJson)
   return message

@@ -36,7 +36,7 @@ t.test('the document is valid AsyncAPI', async (t) => {
       .map((one) => [one.id(), one.messages().all().length]),
     [
       ['receiveStream', 6],
-      ['sendStream', 11],
+      ['sendStream', 12],
       ['sendWebhook', 2],
     ],
   )
@@ -50,6 +50,7 @@ t.test('every message of a stream is as the document says', async (t) => {
   const sent = [
     { type: 'ping' },
     { type: 'subscribe', id: 's', filter: { deviceIds: ['d'] } },
+    { type: 'subscribe', id: 'g', batch: true },
     { type: 'watch', id: 'w', area, minIntervalMs: 0 },
     { type: 'watch', id: 'b', area, batch: true },
     { type: 'track', id: 1, events: true, updates: [{ deviceId: 'd', ...HERE }] },
@@ -59,18 +60,18 @@ t.test('every message of a stream is as the document says', async (t) => {
     { type: 'unwatch', id: 'w' },
   ]
   const wanted = new Set(
-    'ack error pong subscribed unsubscribed event watching unwatched position positions'.split(' '),
+    'ack error pong subscribed unsubscribed event events watching unwatched position positions'.split(' '),
   )
   for (const message of sent) {
     const name = `Client${message.type[0]!.toUpperCase()}${message.type.slice(1)}`
     if (message.id !== 2) t.equal(difference(name, message), null, name)
     // The subscription and the watch end after their messages.
     if (message.type === 'unsubscribe')
-      while (['event', 'position', 'positions'].some((type) => wanted.has(type))) await receive()
+      while (['event', 'events', 'position', 'positions'].some((type) => wanted.has(type))) await receive()
     stream.send(message)
   }
   while (wanted.size > 0) await receive()
-  t.not(difference('ClientTrack', sent[5]), null, 'the latitude is out of its range')
+  t.not(difference('ClientTrack', sent[6]), null, 'the latitude is out of its range')
 
   async function receive(): Promise<void> {
     const message = await stream.next()

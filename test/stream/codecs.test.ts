@@ -158,6 +158,11 @@ const serverMessage = fc.oneof(
   fc.record({ type: fc.constant('subscribed'), id: text.filter(Boolean), from: text.filter(Boolean) }),
   fc.record({ type: fc.constantFrom('unsubscribed', 'watching', 'unwatched'), id: text.filter(Boolean) }),
   fc.record({ type: fc.constant('event'), subscription: text.filter(Boolean), event: record }),
+  fc.record({
+    type: fc.constant('events'),
+    subscription: text.filter(Boolean),
+    events: fc.array(record, { maxLength: 3 }),
+  }),
   fc.record(
     {
       type: fc.constant('position'),

@@ -41,8 +41,14 @@ function subscribe(subscriptions: Subscriptions, connection: FakeConnection) {
     unsubscribe: (id: string) => feature.receive({ type: 'unsubscribe', id }),
     ids: (id: string): string[] =>
       connection.sent
-        .filter(({ type, subscription }) => type === 'event' && subscription === id)
-        .map(({ event }) => event._id),
+        .filter(({ subscription }) => subscription === id)
+        .flatMap(({ type, event, events }) =>
+          type === 'event'
+            ? [event._id]
+            : type === 'events'
+              ? events.map((one: typeof event) => one._id)
+              : [],
+        ),
   }
 }
 
@@ -194,6 +200,7 @@ t.test('who wants events gathered gets many at once, after a moment or when they
   t.equal(single.sends - before[0], 5)
   while (links[1].ids('s').length === 0) await new Promise((resolve) => setTimeout(resolve, 1))
   t.equal(gathered.sends - before[1], 1, 'one send')
+  t.equal(gathered.sent.at(-1).events.length, 5, 'and one message')
   t.same(links[1].ids('s'), links[0].ids('s'))
   const many = Array.from({ length: 900 }, (_, i) => whole(6 + i))
   feed.committed({ offset: 6, events: many })

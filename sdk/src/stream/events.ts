@@ -4,7 +4,7 @@ import { Inlet } from './inlet.ts'
 import type { Listener, ListenerHost } from './listener.ts'
 import type { EventFilter, ServerMessage } from './messages.ts'
 
-/** How many events may wait to be taken; with more, the subscription is given up until they are. */
+/** How many events may wait to be taken, besides those of the last message; with more, the subscription is given up until they are. */
 const MAX_WAITING = 1000
 
 /**
@@ -69,15 +69,9 @@ export class EventIterator implements AsyncIterableIterator<Event, undefined>, L
   }
 
   received(message: ServerMessage): void {
-    if (message.type === 'event') {
-      this.#from = message.event._id
-      this.#waiting.push(message.event)
-      if (this.#waiting.length === MAX_WAITING) {
-        this.#unsubscribe()
-        this.#isPaused = true
-      }
-      this.#inlet.wake()
-    } else if (message.type === 'subscribed') {
+    if (message.type === 'event') this.#add([message.event])
+    else if (message.type === 'events') this.#add(message.events)
+    else if (message.type === 'subscribed') {
       this.#from = message.from
       this.#inlet.begin()
     } else if (message.type === 'error' && message.code === 503) {
@@ -89,6 +83,17 @@ export class EventIterator implements AsyncIterableIterator<Event, undefined>, L
       this.lost()
       this.ended({ error })
     }
+  }
+
+  #add(events: readonly Event[]): void {
+    if (events.length === 0) return
+    this.#from = events.at(-1)!._id
+    this.#waiting.push(...events)
+    if (this.#waiting.length >= MAX_WAITING) {
+      this.#unsubscribe()
+      this.#isPaused = true
+    }
+    this.#inlet.wake()
   }
 
   ended(end: { readonly error?: unknown }): void {

@@ -102,5 +102,6 @@ export type ServerMessage =
   | { readonly type: 'subscribed'; readonly id: string; readonly from: string }
   | { readonly type: 'unsubscribed' | 'watching' | 'unwatched'; readonly id: string }
   | { readonly type: 'event'; readonly subscription: string; readonly event: Event }
+  | { readonly type: 'events'; readonly subscription: string; readonly events: readonly Event[] }
   | (Position & { readonly type: 'position'; readonly watch: string })
   | { readonly type: 'positions'; readonly watch: string; readonly positions: readonly Position[] }

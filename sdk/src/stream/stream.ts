@@ -44,7 +44,7 @@ export type StreamState =
 export interface EventOptions {
   /** The `_id` of an event after which to continue. If absent, new events follow. */
   readonly from?: string | undefined
-  /** Whether events may wait for up to 100 ms, so that many are sent together. This costs the server much less. */
+  /** Whether events may wait for up to 100 ms, so that many come in one message. This costs the server much less. */
   readonly batch?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -215,6 +215,7 @@ export class RingfenceStream {
         if (this.#outbox.busy(message.id)) this.#rewindLater(message.retryAfter)
         return
       case 'event':
+      case 'events':
         this.#byName.get(message.subscription)?.received(message)
         return
       case 'position':
