@@ -5,7 +5,7 @@
  * The files are made in a folder beside, which takes the place of `dist` when it is complete, so that a server reads a
  * whole build or none.
  */
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { sourceStamp, STAMP_FILE } from '../src/dashboard/sourceStamp.ts'
@@ -14,10 +14,14 @@ const FOLDER = import.meta.dirname
 /** The best quality would take five times as long for three per cent. */
 const BROTLI_QUALITY = 9
 
+/** A build takes seconds. A folder that is older was left by one that was killed. */
+const ABANDONED_MS = 3_600_000
+
 const stamp = process.argv[2] ?? sourceStamp(FOLDER)
 const place = join(FOLDER, 'dist')
 const made = join(FOLDER, `dist.${process.pid}`)
 if (builtStamp() !== stamp) {
+  removeAbandoned()
   try {
     await make()
   } finally {
@@ -41,10 +45,12 @@ async function make(): Promise<void> {
 }
 
 /**
- * Moves the files into place. If several processes build the same sources at once, one is enough. What was there is moved away
- * first, because removing it file by file would remove those that another process has just moved into place.
+ * Moves the files into place. If several processes build the same sources at once, the first one is enough: servers read its
+ * files already. What was there is moved away first, because removing it file by file would remove those that another process
+ * has just moved into place.
  */
 function takePlace(): void {
+  if (builtStamp() === stamp) return
   const before = `${made}-before`
   if (existsSync(place)) moveAway(before)
   try {
@@ -62,6 +68,17 @@ function moveAway(to: string): void {
   } catch (error) {
     // Another process was faster.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+}
+
+/** Removes what builds that were killed have left. */
+function removeAbandoned(): void {
+  for (const name of readdirSync(FOLDER)) {
+    if (!/^dist\.\d+/.test(name)) continue
+    const path = join(FOLDER, name)
+    // Another process may remove it at the same time.
+    const madeAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity
+    if (Date.now() - madeAt > ABANDONED_MS) rmSync(path, { recursive: true, force: true })
   }
 }
 
