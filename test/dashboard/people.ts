@@ -16,12 +16,10 @@ export interface Person {
   signIn(page: Page, path: string): Promise<void>
 }
 
-/** Makes an account with the operator's command, and accepts its invitation. */
-export async function invite(
-  server: Server,
-  email: string,
-  role: 'read' | 'write' | 'admin',
-): Promise<Person> {
+type Role = 'read' | 'write' | 'admin'
+
+/** Makes an account with the operator's command. Returns the token of its invitation. */
+export function invitationOf(server: Server, email: string, role: Role): string {
   const printed = execFileSync(process.execPath, [MAIN, 'accounts', 'add', email, role], {
     env: {
       ...process.env,
@@ -31,7 +29,12 @@ export async function invite(
     },
     encoding: 'utf8',
   })
-  const token = /invitation=([\w-]+)/.exec(printed)![1]!
+  return /invitation=([\w-]+)/.exec(printed)![1]!
+}
+
+/** Makes an account with the operator's command, and accepts its invitation. */
+export async function invite(server: Server, email: string, role: Role): Promise<Person> {
+  const token = invitationOf(server, email, role)
   await server.api(
     'POST',
     `/v1/invitations/${token}`,

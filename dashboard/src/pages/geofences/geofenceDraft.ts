@@ -52,11 +52,11 @@ const EMPTY_DRAFT: GeofenceDraft = {
   hours: {},
 }
 
-/** A new geofence: empty, or the travel time that the address asks for. */
+/** A new geofence: empty, or the place or the travel time that the address asks for. */
 export function newDraft(query: URLSearchParams): GeofenceDraft {
   const radius = query.get('minutes')
-  if (radius === null) return EMPTY_DRAFT
   const [latitude = '', longitude = ''] = (query.get('at') ?? '').split(',')
+  if (radius === null) return { ...EMPTY_DRAFT, latitude, longitude }
   return { ...EMPTY_DRAFT, type: 'isochrone', latitude, longitude, radius, mode: query.get('by') ?? 'car' }
 }
 

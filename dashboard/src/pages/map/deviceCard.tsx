@@ -1,8 +1,11 @@
 import { call } from '../../api/call.ts'
 import { useQuery } from '../../api/useQuery.ts'
+import type { LngLat } from '../../map/geometry.ts'
 import { pagePath } from '../../router.ts'
+import { may } from '../../session/session.ts'
 import { Ago, Badge, Button, LinkButton } from '../../ui/parts.tsx'
 import { metersText, recordName, userName } from '../../ui/words.ts'
+import { newGeofencePath } from '../geofences/newPath.ts'
 import type { LiveMap } from './liveMap.ts'
 
 const EVERY_MS = 3000
@@ -24,6 +27,7 @@ function Card({ live, deviceId }: { readonly live: LiveMap; readonly deviceId: s
     { everyMs: EVERY_MS },
   )
   const user = data ?? position?.user
+  const at = (position ?? data)?.location.coordinates as LngLat | undefined
   const isFollowing = live.following.value
   return (
     <section class="panel device-card" aria-label={`Device ${deviceId}`}>
@@ -71,6 +75,11 @@ function Card({ live, deviceId }: { readonly live: LiveMap; readonly deviceId: s
         >
           Follow
         </Button>
+        {at && may('POST /v1/geofences') && (
+          <LinkButton size="small" href={newGeofencePath(at)}>
+            Geofence here
+          </LinkButton>
+        )}
         {user?._id && (
           <>
             <LinkButton size="small" href={pagePath(`users/${user._id}/explain`)}>

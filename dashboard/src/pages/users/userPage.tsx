@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import type { User } from '../../../../sdk/src/types.ts'
 import { addressOf, call, CallFailure } from '../../api/call.ts'
@@ -7,11 +7,13 @@ import { go, pagePath } from '../../router.ts'
 import { may } from '../../session/session.ts'
 import { usePageKey } from '../../shell/keys.tsx'
 import { CallButton } from '../../ui/code.tsx'
+import { FactRows, type Fact } from '../../ui/facts.tsx'
 import { Later } from '../../ui/later.tsx'
 import { Ago, Badge, Button, Dialog, Empty, Failure, LinkButton, Loading } from '../../ui/parts.tsx'
 import { say } from '../../ui/toast.tsx'
 import { metersText, recordName, userName } from '../../ui/words.ts'
 import { EventLine } from '../events/eventLine.tsx'
+import { newGeofencePath } from '../geofences/newPath.ts'
 
 const EVERY_MS = 5000
 const EVENTS_SHOWN = 50
@@ -79,8 +81,16 @@ function StateCard({ user }: { readonly user: User }) {
             <Ago at={user.updatedAt} />
           </dd>
           <dt>Location</dt>
-          <dd class="mono">
-            {latitude.toFixed(6)}, {longitude.toFixed(6)}
+          <dd>
+            <span class="mono">
+              {latitude.toFixed(6)}, {longitude.toFixed(6)}
+            </span>
+            {may('POST /v1/geofences') && (
+              <>
+                {' '}
+                <a href={newGeofencePath([longitude, latitude])}>Geofence here</a>
+              </>
+            )}
           </dd>
           {user.locationAccuracy !== undefined && (
             <>
@@ -153,7 +163,7 @@ const SUSPICIONS = ['blocked', 'mocked', 'jumped', 'compromised', 'inaccurate', 
 function Surroundings({ user }: { readonly user: User }) {
   const { trip, place, nearbyPlaceChains = [], segments, fraud } = user
   const raised = fraud === undefined ? [] : SUSPICIONS.filter((name) => fraud[name])
-  const rows: readonly (readonly [name: string, value: ComponentChildren])[] = [
+  const facts: readonly Fact[] = [
     ['Trip', trip && <a href={pagePath(`trips/${trip._id}`)}>{trip.externalId}</a>],
     [
       'Place',
@@ -180,18 +190,7 @@ function Surroundings({ user }: { readonly user: User }) {
       ),
     ],
   ]
-  return (
-    <>
-      {rows
-        .filter(([, value]) => value)
-        .map(([name, value]) => (
-          <>
-            <dt key={name}>{name}</dt>
-            <dd>{value}</dd>
-          </>
-        ))}
-    </>
-  )
+  return <FactRows facts={facts} />
 }
 
 function MetadataCard({ metadata }: { readonly metadata: User['metadata'] }) {
@@ -205,12 +204,10 @@ function MetadataCard({ metadata }: { readonly metadata: User['metadata'] }) {
       <div class="body">
         <dl class="facts">
           {entries.map(([name, value]) => (
-            <>
-              <dt key={name} class="mono">
-                {name}
-              </dt>
+            <Fragment key={name}>
+              <dt class="mono">{name}</dt>
               <dd>{String(value)}</dd>
-            </>
+            </Fragment>
           ))}
         </dl>
       </div>
