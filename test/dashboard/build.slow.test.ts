@@ -76,10 +76,10 @@ for (const before of ['no build', 'a build of older sources'])
   t.test(`${BUILDERS} builds at once over ${before}`, async (t) => {
     if (before !== 'no build') appendFileSync(style, '.newer {\n  top: 1px;\n}\n')
     const older = served()?.names
-    let isUnderWay = true
-    const builders = Promise.all(Array.from({ length: BUILDERS }, build)).finally(() => (isUnderWay = false))
+    const over = new AbortController()
+    const builders = Promise.all(Array.from({ length: BUILDERS }, build)).finally(() => over.abort())
     let looks = 0
-    while (isUnderWay) {
+    while (!over.signal.aborted) {
       const now = served()
       if (now !== undefined) {
         looks++
