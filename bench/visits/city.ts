@@ -2,6 +2,7 @@ import type { Place } from '../../src/model/place.ts'
 import type { Atlas, NearestOfChain, PlaceNear, PlacesHere } from '../../src/rules/atlas.ts'
 import { NO_ATLAS } from '../../src/rules/atlas.ts'
 import { cellOf, CROWDED_CELLS, PLACE_CELLS } from '../../src/geo/atlas/grid.ts'
+import { firstOfCell } from '../../src/geo/atlas/firstPlaces.ts'
 import { closestOfCell, placesOfCell, type PlaceCell } from '../../src/geo/atlas/placeCell.ts'
 import { makeCrowdedCell, makePlaceCell, type PlaceMapRegion } from '../../src/geo/atlas/placeCellMaker.ts'
 import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
@@ -56,6 +57,10 @@ class ReadAtlas implements Atlas {
 
   placesAt(latitude: number, longitude: number, reach?: number): PlacesHere {
     return placesOfCell(this.#cellAt(latitude, longitude), latitude, longitude, reach)
+  }
+
+  firstAt(latitude: number, longitude: number): Place | undefined {
+    return firstOfCell(this.#cellAt(latitude, longitude), latitude, longitude)
   }
 
   closestAt(latitude: number, longitude: number, isWanted?: (place: Place) => boolean): PlaceNear[] {

@@ -56,7 +56,7 @@ export function writeMoved(
  * Whether a place can be written by {@link writeFirst}. Every id of a place can, unless a map region has been tampered
  * with.
  */
-export function fitsFirst(first: PlaceStays['first']): boolean {
+export function fitsFirst(first: { readonly id: string; readonly since?: number } | undefined): boolean {
   if (first === undefined) return true
   const { id } = first
   if (id.length === 0 || id.length > MAX_ID_BYTES) return false

@@ -5,11 +5,13 @@ import type { ScopeId } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Sender, Update } from '../model/update.ts'
 import { isTooInaccurate } from '../rules/circumstances.ts'
+import { placesWith } from '../rules/placeStep.ts'
 import type { ActorTable } from './actorType.ts'
 import type { FrameBytes, FrameWriter } from './commitCodec.ts'
 import { DeviceColumns, OF_DEVICE, OF_USER } from './deviceColumns.ts'
 import { nameHash } from '../runtime/nameHash.ts'
 import { readDeviceRow, writeWhole } from './deviceRows.ts'
+import { PlacesAside } from './placesAside.ts'
 import { profileWithFirst, profileWithPlaces } from './profile.ts'
 import { ProfileStore } from './profileStore.ts'
 import { RowIndex } from '../runtime/rowIndex.ts'
@@ -38,9 +40,14 @@ export const FLAG_IGNORED = 8
 export const FLAG_SETTLED = 16
 
 /** The fields of the reply that rarely change. */
-export interface ReplyHead {
-  /** Finished JSON, made by userRecord.ts. */
+export interface UserHead {
+  /** Finished JSON, made by userRecord.ts; or its bytes, see `UserParts.areBytes`. */
   readonly json: string
+  readonly areBytes?: boolean
+}
+
+/** Those that are kept. */
+export interface ReplyHead extends UserHead {
   /** The registry revision with which the JSON was made. */
   readonly revision: number
   /** The server time from which the JSON is no longer valid. */
@@ -72,11 +79,8 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
    * writing a profile takes as long as evaluating an update.
    */
   readonly #firsts = new Map<number, PlaceStays['first']>()
-  /**
-   * The places of records whose first candidate is another one than in the profile. A device that drives through a town
-   * changes it every few seconds, and each new profile of thirty fields costs the garbage collector more than finding the place.
-   */
-  readonly #places: (PlaceStays | undefined)[] = []
+  /** The places of records whose first candidate is another one than in the profile. */
+  readonly placesAside = new PlacesAside()
   /** The stream of that update. */
   readonly #streams: (string | undefined)[] = []
   /** The first rows of the chains. */
@@ -143,10 +147,14 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
    */
   fetch(updates: readonly { readonly update: Pick<Update, 'sender'> }[]): void {
     const senders = this.#senders
+    const { kindZones, placesAside } = this
+    const passes = placesAside.areUsed
     let sum = 0
     for (let i = 0; i < updates.length; i++) {
       const row = updates[i]!.update.sender?.hint ?? -1
-      if (row >= 0 && row < senders.length) sum += this.anyOf(row) + (senders[row] === undefined ? 1 : 0)
+      if (row < 0 || row >= senders.length) continue
+      sum += this.anyOf(row) + (senders[row] === undefined ? 1 : 0)
+      if (passes) sum += kindZones.anyOf(row) + placesAside.anyOf(row)
     }
     this.fetched = sum
   }
@@ -200,7 +208,14 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   /** The places of a record. */
   placesOf(row: number): PlaceStays {
-    return this.#places[row] ?? this.activeProfile(row).places
+    return this.placesAside.of(row) ?? this.activeProfile(row).places
+  }
+
+  /** The `_id` of the place that is the first candidate; undefined if there is none. */
+  firstIdOf(row: number): string | undefined {
+    const { placesAside } = this
+    const isAside = placesAside.olderOf(row) !== undefined
+    return isAside ? placesAside.firstOf(row) : this.activeProfile(row).places.first?.id
   }
 
   /** `_id` of the user. */
@@ -278,9 +293,20 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   setFirst(row: number, places: PlaceStays): void {
     const profile = this.activeProfile(row)
     if (!this.#profiles.isUnpacked(row)) return this.#replace(row, profileWithPlaces(profile, places))
-    // Gaps would make V8 keep the array as a dictionary.
-    while (this.#places.length <= row) this.#places.push(undefined)
-    this.#places[row] = places
+    const { first } = places
+    this.placesAside.put(row, places, first?.id, first?.since ?? 0, this.capacity)
+  }
+
+  /**
+   * Like {@link setFirst}, without an object.
+   * @param id undefined if there is no candidate
+   * @param since the time since which it is the first, in epoch milliseconds
+   */
+  passFirst(row: number, id: string | undefined, since: number): void {
+    const { placesAside } = this
+    const places = placesAside.olderOf(row) ?? this.activeProfile(row).places
+    if (this.#profiles.isUnpacked(row)) return placesAside.put(row, places, id, since, this.capacity)
+    this.setFirst(row, placesWith({ ...places, first: id === undefined ? undefined : { id, since } }))
   }
 
   /** Like {@link setFirst}, but does not even unpack the profile: a start reads a million of them. */
@@ -290,7 +316,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   #forgetFirst(row: number): void {
     this.#firsts.delete(row)
-    if (row < this.#places.length) this.#places[row] = undefined
+    this.placesAside.forget(row)
   }
 
   /**
@@ -370,9 +396,9 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
    * profile stays packed.
    */
   #settle(row: number): void {
-    const places = this.#places[row]
+    const places = this.placesAside.of(row)
     if (places !== undefined) {
-      this.#places[row] = undefined
+      this.placesAside.forget(row)
       this.#replace(row, profileWithPlaces(this.#profiles.peek(row), places))
     } else if (this.#firsts.size > 0 && this.#firsts.has(row)) {
       const first = this.#firsts.get(row)

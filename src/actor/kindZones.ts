@@ -19,6 +19,7 @@ import {
 
 /** The cells of 8 bytes in a row. The last two are the four radii, in single precision. */
 const CELLS = 11
+const MIDDLE = 5
 /** For each kind: until when, until when by the server's time, and the accuracy. */
 const KIND_CELLS = 3
 const UNTIL = 0
@@ -41,6 +42,13 @@ export class KindZones {
   /** Whether any device has zones by kind. */
   get areUsed(): boolean {
     return this.#cells.length > 0
+  }
+
+  /** The sum of a number of each of the row's cache lines, which has no meaning. */
+  anyOf(row: number): number {
+    const cells = this.#cells
+    const at = row * CELLS
+    return at < cells.length ? cells[at]! + cells[at + MIDDLE]! + cells[at + CELLS - 1]! : 0
   }
 
   end(row: number): void {

@@ -8,7 +8,7 @@ import { NO_STATE } from '../rules/deviceState.ts'
 import { EvaluatorSet } from '../rules/evaluatorSet.ts'
 import { createEvaluators, evaluate } from '../rules/evaluators.ts'
 import type { Measured } from '../rules/measured.ts'
-import { placesPast } from '../rules/places.ts'
+import { EVALUATE, placesPast } from '../rules/places.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { hasOnlyPassing, ZONE, zoneCosine, type ZonesLeft } from '../rules/safeZone.ts'
 import { Unready } from '../rules/unready.ts'
@@ -24,7 +24,7 @@ import { feedUpdateOf, movesTrips } from './feeding.ts'
 import type { FeedShortcut, ShortcutOutcome } from './feedShortcut.ts'
 import { FEEDS, type FeedTable } from './feedTable.ts'
 import { identify, timeOf } from './identity.ts'
-import { passedPlaces } from './passing.ts'
+import { passedFirst } from './passing.ts'
 import { doneBefore, NOTHING_BEFORE, type Prepared } from './prepared.ts'
 import { profileAfter, profileChange, saysNothingNew, stateNow, textLength } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
@@ -299,17 +299,17 @@ export class Partition {
     writer: FrameWriter,
   ): boolean {
     const { table } = this
-    const places = passedPlaces(table, row, update, view, time, repeats)
-    if (places === undefined || mayBeSuspect(table, row, update, view, table.zoneCosine(row))) return false
-    const isSame = places === table.placesOf(row)
-    if (!isSame && !fitsFirst(places.first)) return false
+    const first = passedFirst(table, row, update, view, time, repeats)
+    if (first === EVALUATE || mayBeSuspect(table, row, update, view, table.zoneCosine(row))) return false
+    const isSame = first?.id === table.firstIdOf(row)
+    if (!isSame && !fitsFirst(first)) return false
     this.passes++
     this.#move(row, update, view.settings, time, isSame)
     table.endZoneOfPlaces(row)
     if (isSame) writeMoved(writer, table, row, update.sequence)
     else {
-      table.setFirst(row, places)
-      writeFirst(writer, table, row, places.first, update.sequence)
+      table.passFirst(row, first?.id, time)
+      writeFirst(writer, table, row, first && { id: first.id, since: time }, update.sequence)
     }
     return true
   }

@@ -1,7 +1,7 @@
-import type { PlaceStays } from '../model/place.ts'
+import { evaluatedAccuracy } from '../geometry/confidence.ts'
+import type { Place } from '../model/place.ts'
 import type { Update } from '../model/update.ts'
-import { circumstancesOf } from '../rules/circumstances.ts'
-import { placesPast } from '../rules/places.ts'
+import { EVALUATE, firstPast } from '../rules/places.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { movedMeters } from '../rules/safeZone.ts'
 import type { DeviceTable } from './deviceTable.ts'
@@ -21,32 +21,43 @@ const LEAST_METERS = 2
 const THERE_METERS = 10
 
 /**
- * The places after such an update; the same object as `DeviceTable.placesOf` if the first candidate is the same.
+ * The place that is the first candidate after such an update, as `firstPast` of rules/places.ts says.
  * @param time the time t
  * @param repeats whether the update has the same data about the device as the last one
- * @returns undefined if the update must be evaluated
  */
-export function passedPlaces(
+export function passedFirst(
   table: DeviceTable,
   row: number,
   update: Update,
   view: ScopeView,
   time: number,
   repeats: boolean,
-): PlaceStays | undefined {
+): Place | undefined | typeof EVALUATE {
   const { kindZones } = table
-  if (!kindZones.areUsed || table.zoneRevision(row) !== view.revision) return undefined
+  if (!kindZones.areUsed || table.zoneRevision(row) !== view.revision) return EVALUATE
   const { beacons, latitude, longitude } = update
-  if (beacons !== undefined && beacons.length > 0) return undefined
+  if (beacons !== undefined && beacons.length > 0) return EVALUATE
   const cosine = table.zoneCosine(row)
   const moved = movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude)
-  if (!kindZones.isPassing(row, moved, time, update)) return undefined
-  if (!needsNoZone(table, row, update, moved)) return undefined
+  if (!kindZones.isPassing(row, moved, time, update)) return EVALUATE
+  if (!needsNoZone(table, row, update, moved)) return EVALUATE
   if (!repeats) {
     const profile = table.activeProfile(row)
-    if (!isInNewestStream(profile, update) || !saysNothingNew(profile, update)) return undefined
+    if (!isInNewestStream(profile, update) || !saysNothingNew(profile, update)) return EVALUATE
   }
-  return placesPast(table.placesOf(row), view.atlas, update, circumstancesOf(update, time, view))
+  const { placesAside } = table
+  const older = placesAside.olderOf(row)
+  const { stay, first } = older ?? table.activeProfile(row).places
+  return firstPast(
+    stay,
+    older === undefined ? first?.id : placesAside.firstOf(row),
+    older === undefined ? (first?.since ?? time) : placesAside.sinceOf(row),
+    view.atlas,
+    update,
+    time,
+    evaluatedAccuracy(update.accuracy),
+    view.settings,
+  )
 }
 
 /**
@@ -60,7 +71,6 @@ export function needsNoZone(
   moved: number,
 ): boolean {
   if (moved < THERE_METERS && table.kindZones.placesRadius(row) < LEAST_METERS) return true
-  const [lastLatitude, lastLongitude] = [table.latitude(row), table.longitude(row)]
   const cosine = table.zoneCosine(row)
-  return movedMeters(lastLatitude, lastLongitude, cosine, latitude, longitude) >= LEAST_METERS
+  return movedMeters(table.latitude(row), table.longitude(row), cosine, latitude, longitude) >= LEAST_METERS
 }

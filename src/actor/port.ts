@@ -48,6 +48,8 @@ export interface Outcome {
 export interface UserParts {
   /** Finished JSON up to the coordinates. */
   readonly head: string
+  /** Whether each character of {@link head} stands for a byte of the JSON in UTF-8. Then answers copy it. */
+  readonly areBytes?: boolean | undefined
   readonly longitude: number
   readonly latitude: number
   /** In metres. NaN if there is none. */

@@ -4,9 +4,18 @@ import { verdictOf } from '../model/fraud.ts'
 import type { Update } from '../model/update.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { AppliedForUser, AppliedWithManyVisits, MANY_VISITS, type Applied } from './applied.ts'
-import type { DeviceTable } from './deviceTable.ts'
+import type { DeviceTable, UserHead } from './deviceTable.ts'
 import type { ShortcutOutcome } from './feedShortcut.ts'
-import { headUntil, userHead, userHeadSteps, userJson, userParts, userTail } from './userRecord.ts'
+import {
+  headUntil,
+  keptHead,
+  NO_HEAD,
+  userHead,
+  userHeadSteps,
+  userJson,
+  userParts,
+  userTail,
+} from './userRecord.ts'
 
 /**
  * The result of an update: its events and, if it is wanted, the user as it is now. The first part of the user's JSON,
@@ -40,7 +49,7 @@ export function resultOf(
   if (head === undefined) {
     const profile = table.profile(row)
     if (profile.visits.length >= MANY_VISITS) {
-      const tail = userTail(userParts(table, row, ''))
+      const tail = userTail(userParts(table, row, NO_HEAD))
       return new AppliedWithManyVisits(
         { profile, scope: update.scope, view, now, tail },
         events,
@@ -77,7 +86,7 @@ export function* userSteps(
   now: number,
 ): Generator<void, string> {
   if (profile.visits.length < MANY_VISITS) return userText(table, row, view, now)
-  const tail = userTail(userParts(table, row, ''))
+  const tail = userTail(userParts(table, row, NO_HEAD))
   const pieces = yield* userHeadSteps(profile, table.scope(row), view, now)
   return pieces.join('') + tail
 }
@@ -86,16 +95,17 @@ function partsOf(table: DeviceTable, row: number, view: ScopeView, now: number):
   return userParts(table, row, headOf(table, row, view, now) ?? writeHead(table, row, view, now))
 }
 
-function writeHead(table: DeviceTable, row: number, view: ScopeView, now: number): string {
+function writeHead(table: DeviceTable, row: number, view: ScopeView, now: number): UserHead {
   const profile = table.profile(row)
   const json = userHead(profile, table.scope(row), view, now)
-  if (json.length <= MAX_HEAD_CHARACTERS)
-    table.replyHead[row] = { json, revision: view.revision, until: headUntil(profile, view) }
-  return json
+  if (json.length > MAX_HEAD_CHARACTERS) return { json }
+  const head = keptHead(json)
+  table.replyHead[row] = { ...head, revision: view.revision, until: headUntil(profile, view) }
+  return head
 }
 
 /** The part of the user that was written before, if it would be the same now. */
-function headOf(table: DeviceTable, row: number, view: ScopeView, now: number): string | undefined {
+function headOf(table: DeviceTable, row: number, view: ScopeView, now: number): UserHead | undefined {
   const head = table.replyHead[row]
-  return head !== undefined && head.revision === view.revision && now < head.until ? head.json : undefined
+  return head !== undefined && head.revision === view.revision && now < head.until ? head : undefined
 }

@@ -5,20 +5,21 @@ import { isoDate } from '../model/isoDate.ts'
 import { shownChain, shownPlace, shownStay, topChains, type PlaceStays } from '../model/place.ts'
 import { shownSegments } from '../model/segment.ts'
 import { isLive, type ScopeId } from '../model/scope.ts'
-import { beaconContext, fraudContext, geofenceContext, outlineIn, regionMembers } from '../events/record.ts'
+import { beaconContext, fraudText, geofenceContext, outlineIn, regionMembers } from '../events/record.ts'
 import { isMeantFor } from '../rules/geofenceRules.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { regionsOf } from '../rules/regions.ts'
-import { FLAG_FOREGROUND, FLAG_STOPPED, type DeviceTable } from './deviceTable.ts'
+import { FLAG_FOREGROUND, FLAG_STOPPED, type DeviceTable, type UserHead } from './deviceTable.ts'
 
 /**
  * The public JSON of a user, in two parts: the head, which rarely changes and is kept for an active device, and the
  * tail, which every update changes. Written by hand, because it is the reply to every update.
  */
-export function userParts(table: DeviceTable, row: number, head: string): UserParts {
+export function userParts(table: DeviceTable, row: number, { json, areBytes }: UserHead): UserParts {
   const flags = table.flags(row)
   return {
-    head,
+    head: json,
+    areBytes,
     longitude: table.longitude(row),
     latitude: table.latitude(row),
     accuracy: table.accuracy(row),
@@ -30,8 +31,22 @@ export function userParts(table: DeviceTable, row: number, head: string): UserPa
 }
 
 export function userJson(parts: UserParts): string {
-  return parts.head + userTail(parts)
+  const { head, areBytes } = parts
+  return (areBytes === true ? Buffer.from(head, 'latin1').toString() : head) + userTail(parts)
 }
+
+/**
+ * A head as it is kept for answers: as bytes if it has other than ASCII characters, like the flag of a country. Such a text takes two
+ * bytes a character, and encoding it for each answer takes longer than everything else that the answer needs.
+ */
+export function keptHead(json: string): UserHead {
+  return Buffer.byteLength(json) === json.length
+    ? { json }
+    : { json: Buffer.from(json).toString('latin1'), areBytes: true }
+}
+
+/** For a text that only needs the tail. */
+export const NO_HEAD: UserHead = { json: '' }
 
 /** The JSON from the coordinates to the end. */
 export function userTail(parts: Omit<UserParts, 'head'>): string {
@@ -103,7 +118,7 @@ function headBehind(profile: Profile, view: ScopeView): string {
   const beacons = JSON.stringify(currentBeacons(profile, view))
   const { settings, atlas } = view
   const regions = regionMembers(settings.regions ? regionsOf(profile.regions.codes, atlas) : [])
-  const fraud = settings.fraud.enabled ? `,"fraud":${JSON.stringify(fraudContext(profile.fraud))}` : ''
+  const fraud = settings.fraud.enabled ? `,"fraud":${fraudText(profile.fraud)}` : ''
   const places = placeMembers(profile.places, view)
   const segments = JSON.stringify(shownSegments(profile.segments, settings.segments))
   return `,"beacons":${beacons}${regions}${places}${fraud},"segments":${segments},"location":{"type":"Point","coordinates":[`

@@ -3,7 +3,7 @@ import type { Conversion, Transition } from '../model/event.ts'
 import type { GeofenceProperties, Outline } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import type { Profile } from '../model/device.ts'
-import { DATED_FLAGS, isBlocked, MARK, passes, type FraudRecord } from '../model/fraud.ts'
+import { DATED_FLAGS, isBlocked, MARK, NO_FRAUD, passes, type FraudRecord } from '../model/fraud.ts'
 import type { ShownPlace } from '../model/place.ts'
 import type { Region } from '../model/region.ts'
 import { isLive, type ScopeId } from '../model/scope.ts'
@@ -312,6 +312,14 @@ function referenceOf({ trip, geofence, beacon }: any): { tag?: string; externalI
   return { tag: trip.destinationGeofenceTag, externalId: trip.destinationGeofenceExternalId }
 }
 
+/** The JSON of {@link fraudContext}. It is written once for all users without any suspicion, which are most. */
+export function fraudText(fraud: FraudRecord): string {
+  return fraud === NO_FRAUD ? CLEAN : JSON.stringify(fraudContext(fraud))
+}
+
+/** The names of the dates of {@link DATED_FLAGS}. */
+const DATES = DATED_FLAGS.map(([flag]) => `last${flag[0]!.toUpperCase()}${flag.slice(1)}At`)
+
 /** The fraud of a user, in the form that users and events have. */
 export function fraudContext({ marks, last }: FraudRecord) {
   const dates: Record<string, string | null> = {}
@@ -319,7 +327,7 @@ export function fraudContext({ marks, last }: FraudRecord) {
   DATED_FLAGS.forEach(([flag, bits], place) => {
     flags[flag] = (marks & bits) !== 0
     const time = last[place]!
-    dates[`last${flag[0]!.toUpperCase()}${flag.slice(1)}At`] = time === 0 ? null : isoDate(time)
+    dates[DATES[place]!] = time === 0 ? null : isoDate(time)
   })
   return {
     passed: passes(marks),
@@ -331,12 +339,24 @@ export function fraudContext({ marks, last }: FraudRecord) {
   }
 }
 
+const CLEAN = JSON.stringify(fraudContext(NO_FRAUD))
+
 /** The regions as members of a user or a context, to be written after another member: `,"country":{…}`. */
 export function regionMembers(regions: readonly Region[]): string {
   let members = ''
-  for (const region of regions) members += `,"${region.type}":${JSON.stringify(region)}`
+  for (const region of regions) {
+    let member = regionTexts.get(region)
+    if (member === undefined) {
+      member = `,"${region.type}":${JSON.stringify(region)}`
+      regionTexts.set(region, member)
+    }
+    members += member
+  }
   return members
 }
+
+/** The member of each region that was written. The same few regions are in the texts of all users. */
+const regionTexts = new WeakMap<Region, string>()
 
 /** The fields by which an event is looked up, read from its JSON. */
 export function readEvent(scope: ScopeId, json: string): StoredEvent {

@@ -63,7 +63,7 @@ export function trackAnswer(
     at += bytes.write(events[i]!, at)
   }
   copy(USER)
-  at += bytes.write(user.head, at)
+  at += bytes.write(user.head, at, user.areBytes === true ? 'latin1' : 'utf8')
   writeNumber(user.longitude)
   bytes[at++] = COMMA
   writeNumber(user.latitude)

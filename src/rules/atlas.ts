@@ -24,8 +24,12 @@ export interface Atlas {
    */
   placesAt(latitude: number, longitude: number, reach?: number): PlacesHere | Unknown | Unfetched
   /**
-   * The places whose edges are closest to a point: one, or all that contain it; none if none is within {@link CLOSEST_METERS}. It
-   * takes much less time than {@link placesAt}.
+   * The most likely place of a point, as the order of candidates in rules/placeOrder.ts says; undefined if none is within
+   * {@link CLOSEST_METERS}. It takes much less time than {@link placesAt}.
+   */
+  firstAt(latitude: number, longitude: number): Place | undefined | Unknown | Unfetched
+  /**
+   * The places whose edges are closest to a point: one, or all that contain it; none if none is within {@link CLOSEST_METERS}.
    * @param isWanted the places that count; all by default
    */
   closestAt(
@@ -152,6 +156,7 @@ export const NO_ATLAS: Atlas = {
   revision: 0,
   regionsAt: () => NEVER,
   placesAt: () => NEVER,
+  firstAt: () => NEVER,
   closestAt: () => NEVER,
   placesAround: () => NEVER,
   chainsAt: () => NEVER,

@@ -3,14 +3,7 @@ import type { PlaceTransition } from '../model/event.ts'
 import { passesFilters, shownPlace, type Place, type PlaceStay, type PlaceStays } from '../model/place.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
-import {
-  Unfetched,
-  Unknown,
-  type Atlas,
-  type NearestOfChain,
-  type PlaceNear,
-  type PlacesHere,
-} from './atlas.ts'
+import { Unfetched, Unknown, type Atlas, type NearestOfChain, type PlacesHere } from './atlas.ts'
 import type { Circumstances } from './circumstances.ts'
 import type { DeviceState } from './deviceState.ts'
 import type { Context, Evaluator, Explanation, Situation, Spot, Step } from './evaluator.ts'
@@ -157,41 +150,71 @@ function closeFacts(
   return first !== undefined && isStop ? undefined : { here, candidates, stayAt }
 }
 
+/** The update must be evaluated. */
+export const EVALUATE: unique symbol = Symbol('evaluate')
+
 /**
- * The places after an update within the device's passing zone (`passingMeters` of safeZone.ts). It leaves no place, so all that it
- * may change is which candidate is the first. In a town, that is most updates of a device that drives.
+ * The place that is the first candidate after an update within the device's passing zone (`passingMeters` of safeZone.ts), unless the
+ * user is in it. The update leaves no place, so all that it may change is which candidate is the first. In a town, that is most
+ * updates of a device that drives, so it makes no objects.
+ * @param before that of before the update, and the time since which it is the first
+ * @returns undefined if there is none; {@link EVALUATE} if more may happen
+ */
+export function firstPast(
+  stay: PlaceStay | undefined,
+  before: string | undefined,
+  since: number,
+  atlas: Atlas,
+  { latitude, longitude, stopped, foreground }: Passing,
+  time: number,
+  accuracy: number,
+  settings: Settings,
+): Place | undefined | typeof EVALUATE {
+  const isInNone = stay === undefined
+  if (isInNone && (stopped || foreground)) return EVALUATE
+  if (accuracy > CANDIDATE_ACCURACY_METERS) return undefined
+  const { chain, category } = settings.placeFilters
+  const first =
+    chain.length + category.length === 0
+      ? atlas.firstAt(latitude, longitude)
+      : firstWanted(atlas, latitude, longitude, settings)
+  if (first instanceof Unknown || first instanceof Unfetched) return EVALUATE
+  if (first === undefined || first.id === stay?.place.id) return undefined
+  // Within the passing zone of a stay, the user stays in its place, even if another one is the first candidate of a stop.
+  const isStop =
+    isInNone && time - (first.id === before ? since : time) >= settings.placeMinimumStaySeconds * 1000
+  return isStop ? EVALUATE : first
+}
+
+type Passing = Pick<Update, 'latitude' | 'longitude' | 'stopped' | 'foreground'>
+
+/** The first candidate among the places that pass the filters. */
+function firstWanted(
+  atlas: Atlas,
+  latitude: number,
+  longitude: number,
+  { placeFilters: filters }: Settings,
+): Place | undefined | Unknown | Unfetched {
+  const closest = atlas.closestAt(latitude, longitude, (place) => passesFilters(place, filters))
+  if (closest instanceof Unknown || closest instanceof Unfetched) return closest
+  return closest.length <= 1 ? closest[0]?.place : candidatesAmong({ near: closest }, filters, 0, 1)[0]!.place
+}
+
+/**
+ * The places after an update as in {@link firstPast}.
  * @returns the same object if the first candidate is the same; undefined if the update must be evaluated
  */
 export function placesPast(
   places: PlaceStays,
   atlas: Atlas,
-  { latitude, longitude }: Pick<Update, 'latitude' | 'longitude'>,
-  now: Circumstances,
+  update: Passing,
+  { time, accuracy, settings }: Circumstances,
 ): PlaceStays | undefined {
-  if (places.stay === undefined && (now.stopped || now.foreground)) return undefined
-  const candidates = firstCandidates(atlas, latitude, longitude, now)
-  if (candidates === undefined) return undefined
-  const { first, isStop } = decideFirst(places, candidates, now)
-  // Within the passing zone of a stay, the user stays in its place, even if another one is the first candidate of a stop.
-  const mayEnter = first !== undefined && isStop && places.stay === undefined
-  return mayEnter ? undefined : withFirst(places, first)
-}
-
-/** The first candidate at a point, and perhaps others; undefined if they are not known at the moment. */
-function firstCandidates(
-  atlas: Atlas,
-  latitude: number,
-  longitude: number,
-  { accuracy, settings: { placeFilters: filters } }: Circumstances,
-): readonly PlaceNear[] | undefined {
-  if (accuracy > CANDIDATE_ACCURACY_METERS) return []
-  const isWanted =
-    filters.chain.length + filters.category.length === 0
-      ? undefined
-      : (place: Place) => passesFilters(place, filters)
-  const closest = atlas.closestAt(latitude, longitude, isWanted)
-  if (closest instanceof Unknown || closest instanceof Unfetched) return undefined
-  return closest.length <= 1 ? closest : candidatesAmong({ near: closest }, filters, accuracy, 1)
+  const { stay, first: before } = places
+  const first = firstPast(stay, before?.id, before?.since ?? time, atlas, update, time, accuracy, settings)
+  if (first === EVALUATE) return undefined
+  if (first === undefined) return withFirst(places, undefined)
+  return withFirst(places, before?.id === first.id ? before : { id: first.id, since: time })
 }
 
 /** @param most how many candidates are needed */

@@ -252,6 +252,35 @@ t.test('the first candidate is ahead of the profile until somebody needs the pro
   t.equal(table.placesOf(0), before, 'and so has the next record of the row')
 })
 
+t.test('a first candidate that is only passed needs no places of its own', async (t) => {
+  const table = new DeviceTable()
+  const stay = { place: aPlace('p'), enteredAt: 3 }
+  const before = { ...NO_PLACES, stay, first: { id: 'q', since: 7 } }
+  table.setProfile(0, 1, aProfile({ places: before }))
+  t.equal(table.firstIdOf(0), 'q')
+  table.passFirst(0, 'r', 9)
+  t.equal(table.firstIdOf(0), 'r')
+  t.strictSame(table.placesOf(0), { ...before, first: { id: 'r', since: 9 } })
+  t.equal(table.placesOf(0), table.placesOf(0), 'the same object until the next change')
+  table.passFirst(0, 'r', 11)
+  t.strictSame(table.placesOf(0).first, { id: 'r', since: 11 }, 'the time alone is another one')
+  table.passFirst(0, undefined, 13)
+  t.equal(table.firstIdOf(0), undefined)
+  t.strictSame(table.placesOf(0), { ...before, first: undefined })
+  table.passFirst(0, 's', 15)
+  t.strictSame(table.profile(0).places, { ...before, first: { id: 's', since: 15 } })
+  t.equal(table.firstIdOf(0), 's')
+  table.setProfile(0, 1, aProfile({ places: NO_PLACES }))
+  table.passFirst(0, 'q', 17)
+  table.passFirst(0, undefined, 19)
+  t.equal(table.placesOf(0), NO_PLACES, 'nothing is the one object that stands for it')
+  const packing = new DeviceTable()
+  packing.limitUnpacked(0)
+  packing.setProfile(0, 1, aProfile({}))
+  packing.passFirst(0, 'q', 7)
+  t.strictSame(packing.peek(0).places.first, { id: 'q', since: 7 })
+})
+
 t.test('while there is no room for objects, the first candidate is written at once', async (t) => {
   const table = new DeviceTable()
   table.limitUnpacked(0)

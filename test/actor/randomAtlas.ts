@@ -17,6 +17,7 @@ import {
   type PlacesHere,
   type RegionsHere,
 } from '../../src/rules/atlas.ts'
+import { candidatesAmong } from '../../src/rules/placeOrder.ts'
 import { RandomPlaces } from './randomPlaces.ts'
 import { moved, type Point, type Random } from './world.ts'
 
@@ -86,6 +87,12 @@ export class RandomAtlas implements Atlas {
 
   placesAt(latitude: number, longitude: number, reach?: number): PlacesHere | Unfetched {
     return this.missing(latitude, longitude) ?? this.places.at(latitude, longitude, reach)
+  }
+
+  firstAt(latitude: number, longitude: number): Place | undefined | Unfetched {
+    const here = this.placesAt(latitude, longitude)
+    if (here instanceof Unfetched) return here
+    return candidatesAmong(here, { chain: [], category: [] }, 0, 1)[0]?.place
   }
 
   closestAt(

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import t from 'tap'
 import Database from 'better-sqlite3'
 import { cellOf, CROWDED_CELLS, PLACE_CELLS } from '../../src/geo/atlas/grid.ts'
+import { firstOfCell } from '../../src/geo/atlas/firstPlaces.ts'
 import { CellAtlas } from '../../src/geo/atlas/cellAtlas.ts'
 import {
   allOfCell,
@@ -22,6 +23,7 @@ import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
 import { signedMeters } from '../../src/geo/records/placeExtent.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import { CLOSEST_METERS, fetched, Unknown, type PlaceNear } from '../../src/rules/atlas.ts'
+import { candidatesAmong } from '../../src/rules/placeOrder.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import type { Place } from '../../src/model/place.ts'
@@ -105,6 +107,32 @@ t.test('the closest places are the nearest by their edges of all around, exactly
   for (const [what, count] of Object.entries(found)) t.ok(count > 50, `${what}: ${count}`)
 })
 
+t.test('the most likely place of a point is the first candidate of a look at all places', async (t) => {
+  const cells = new Map<number, PlaceCell>()
+  const found = { none: 0, inside: 0, outside: 0, shared: 0, areas: 0, chains: 0 }
+  const unfiltered = { chain: [], category: [] }
+  for (let i = 0; i < 20_000; i++) {
+    const [x, y] = drawn()
+    const number = cellOf(y, x, PLACE_CELLS)
+    const cell = cells.get(number) ?? makePlaceCell(number, [region])
+    cells.set(number, cell)
+    const here = placesOfCell(cell, y, x)
+    const [expected, next] = candidatesAmong(here, unfiltered, 0, 2)
+    const first = firstOfCell(cell, y, x)
+    if (first !== expected?.place)
+      assert.fail(`at ${y},${x} it is ${first?.id} ${first?.name}, not ${expected?.place.name}`)
+    if (expected === undefined) {
+      found.none++
+      continue
+    }
+    found[expected.meters <= 0 ? 'inside' : 'outside']++
+    if (next !== undefined && next.meters <= 0) found.shared++
+    if (expected.isRound === false) found.areas++
+    if (expected.place.chain !== undefined) found.chains++
+  }
+  for (const [what, count] of Object.entries(found)) t.ok(count > 50, `${what}: ${count}`)
+})
+
 t.test('the nearest place of a chain is that of a look at all of them', async (t) => {
   const byChain = Map.groupBy(all, ({ chain }) => chain?.slug)
   for (let i = 0; i < 20; i++) {
@@ -132,8 +160,11 @@ t.test('where no map region is, nothing is near, and its places are not gone', a
   )
 })
 
-/** A map region with these points as places, each a café. */
-function invented(points: readonly Position[]): PlaceMapRegion {
+/**
+ * A map region with these points as places.
+ * @param more what they have besides; by default, each is a café
+ */
+function invented(points: readonly Position[], more: (i: number) => object = () => ({})): PlaceMapRegion {
   const places = points.map((position, i) => ({
     key: i.toString(16).padStart(24, '0'),
     name: `Place ${i}`,
@@ -142,6 +173,7 @@ function invented(points: readonly Position[]): PlaceMapRegion {
     size: 0,
     chain: undefined,
     rings: [],
+    ...more(i),
   }))
   const reach = 0.0005
   const footprints = {
@@ -158,6 +190,50 @@ function invented(points: readonly Position[]): PlaceMapRegion {
   }
   return { records: () => ({ footprints }) as never, bounds: [0.4, 0.4, 0.6, 0.6] }
 }
+
+/** A closed square around a point, in degrees. */
+function squareAround([x, y]: Position, reach: number): Position[] {
+  const corners = [
+    [-1, -1],
+    [1, -1],
+    [1, 1],
+    [-1, 1],
+    [-1, -1],
+  ] as const
+  return corners.map(([dx, dy]): Position => [x + dx * reach, y + dy * reach])
+}
+
+t.test('the most likely place where places share a point, an area or a chain', async (t) => {
+  const chain = { slug: 'chain', name: 'Chain' }
+  for (let round = 0; round < 30; round++) {
+    const spread = random.pick([0.0001, 0.0005, 0.003])
+    const points: Position[] = []
+    for (let i = 0; i < 60; i++) {
+      const isShared = points.length > 0 && random.chance(0.3)
+      const near = (): number => 0.504 + random.between(-spread, spread)
+      points.push(isShared ? random.pick(points) : [near(), near()])
+    }
+    const crowd = invented(points, (i) => ({
+      chain: random.chance(0.3) ? chain : undefined,
+      categories: random.chance(0.2) ? ['supermarket'] : ['cafe'],
+      ...(random.chance(0.2) && {
+        rings: [squareAround(points[i]!, random.pick([0.0001, 0.0005]))],
+        size: random.pick([400, 5000]),
+      }),
+    }))
+    const cell = makePlaceCell(cellOf(0.504, 0.504, PLACE_CELLS), [crowd])
+    const { west, south, east, north } = cell.bounds
+    for (let i = 0; i < 300; i++) {
+      // Some on the borders of the small squares, and on the edges of the cell.
+      const at = (from: number, to: number) =>
+        from + (to - from) * random.pick([random.pick([0, 0.5, 1, 33 / 64]), 0.5 + random.between(-0.1, 0.1)])
+      const [x, y] = [at(west, east), at(south, north)]
+      const [expected] = candidatesAmong(allOfCell(cell, y, x), { chain: [], category: [] }, 0, 1)
+      assert.equal(firstOfCell(cell, y, x)?.id, expected?.place.id, `round ${round}, at ${y},${x}`)
+    }
+  }
+  t.pass('all are')
+})
 
 t.test('where there are too many places for a cell, none is left out', async (t) => {
   const points = Array.from({ length: 12_000 }, (): Position => [
@@ -193,6 +269,8 @@ t.test('where there are too many places for a cell, none is left out', async (t)
       if (!known.has(id) && (meters <= 125 || meters < here.restMeters)) t.fail(`${id}: ${meters} m`)
     }
     t.ok(known.size > 200, `${known.size} places`)
+    const [likeliest] = candidatesAmong(here, { chain: [], category: [] }, 0, 1)
+    t.equal(await fetched(() => atlas.firstAt(y, x)), likeliest!.place, 'the most likely one is among them')
   }
   t.ok(reads.small > 5)
   t.equal(logged.length, 0)

@@ -1,7 +1,7 @@
 /** Compares the answer that is written as bytes with the text that it must equal. */
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { userJson } from '../../src/actor/userRecord.ts'
+import { keptHead, userJson } from '../../src/actor/userRecord.ts'
 import { trackAnswer } from '../../src/ingest/trackAnswer.ts'
 import { movingJson, movingPieces } from '../../src/trips/tripRecord.ts'
 import { userWithTrip } from '../../src/trips/usersWithTrips.ts'
@@ -91,6 +91,21 @@ t.test('a trip in pieces is written like its text', async (t) => {
     runs(5000),
   )
   t.pass('all are')
+})
+
+t.test('a head that is kept as bytes gives the same answer and the same text', async (t) => {
+  const kept = { ascii: 0, bytes: 0 }
+  fc.assert(
+    fc.property(user, trip, (drawn, on) => {
+      const { json, areBytes } = keptHead(drawn.head)
+      kept[areBytes === true ? 'bytes' : 'ascii']++
+      const parts = { ...drawn, head: json, areBytes }
+      assert.equal(userJson(parts), userJson(drawn))
+      assert.equal(Buffer.from(trackAnswer(parts, [], '[]', on)!).toString(), text(drawn, [], '[]', on))
+    }),
+    runs(5000),
+  )
+  t.ok(kept.ascii > 0 && kept.bytes > 0, JSON.stringify(kept))
 })
 
 t.test('an answer that might not fit is left to the slow way', async (t) => {

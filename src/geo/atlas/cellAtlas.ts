@@ -15,6 +15,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { CellCache } from './cellCache.ts'
 import { cellOf, CROWDED_CELLS, PLACE_CELLS } from './grid.ts'
+import { firstOfCell } from './firstPlaces.ts'
 import type { FoundById } from './foundById.ts'
 import {
   allOfCell,
@@ -158,6 +159,12 @@ export class CellAtlas implements Atlas {
     return placesOfCell(cell, latitude, longitude, reach)
   }
 
+  firstAt(latitude: number, longitude: number): Place | undefined | Unknown | Unfetched {
+    const cell = this.#placeCellAt(latitude, longitude)
+    if (cell instanceof Unknown || cell instanceof Unfetched) return cell
+    return firstOfCell(cell, latitude, longitude)
+  }
+
   closestAt(
     latitude: number,
     longitude: number,
@@ -255,7 +262,8 @@ function bytesOfRegions({ countries, unitedStates }: RegionCell): number {
 function bytesOfPlaces({ places, points, starts, members, memberMeters, rest, ...cell }: PlaceCell): number {
   let bytes = CELL_BYTES + points.byteLength + starts.byteLength + rest.byteLength
   bytes += members.byteLength + memberMeters.byteLength
-  bytes += cell.close.byteLength + cell.closeStarts.byteLength
+  const { firsts } = cell
+  bytes += firsts.starts.byteLength + firsts.members.byteLength + firsts.rows.byteLength
   for (const { rings } of places)
     bytes += BYTES_A_PLACE + rings.reduce((sum, ring) => sum + BYTES_A_RING + ring.byteLength, 0)
   return bytes

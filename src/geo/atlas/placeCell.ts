@@ -1,5 +1,6 @@
 import { surfaceDistance } from '../../geometry/distance.ts'
 import { Probe } from '../../geometry/probe.ts'
+import { metersToRings } from './ringMeters.ts'
 import type { Place } from '../../model/place.ts'
 import {
   AROUND_METERS,
@@ -8,6 +9,7 @@ import {
   type PlaceNear,
   type PlacesHere,
 } from '../../rules/atlas.ts'
+import type { FirstPlaces } from './firstPlaces.ts'
 import type { CellBounds } from './grid.ts'
 
 /**
@@ -37,21 +39,9 @@ export interface PlaceCell {
   readonly memberMeters: Float32Array
   /** For each square, the least distance from any point of it to all other places, in metres. */
   readonly rest: Float32Array
-  /** For each square, the index of its first row in {@link close}. There is one more value at the end. */
-  readonly closeStarts: Uint32Array
-  /**
-   * For each square, the first of its members again, up to {@link CLOSEST_METERS}, with all that finding the closest place needs. In a
-   * city, each update comes into another square, and waits for the memory more than it computes; so these numbers are side by side.
-   */
-  readonly close: Float64Array
+  /** What finds the most likely place of a point. */
+  readonly firsts: FirstPlaces
 }
-
-/** How many numbers a row of {@link PlaceCell.close} has: the point of the place as {@link pointsOf} makes it, and these. */
-const CLOSE_ROW = 6
-const REACH = 3
-/** The radius; less than 0 for a place whose area is known. */
-const RADIUS = 4
-const LEAST = 5
 
 export interface CellPlace {
   readonly place: Place
@@ -80,7 +70,7 @@ export function placesOfCell(
   reach = AROUND_METERS,
 ): PlacesHere {
   const { bounds, isCovered, places, points, starts, members, memberMeters, rest } = cell
-  const square = squareAt(bounds, latitude, longitude)
+  const square = squareAt(bounds, latitude, longitude, SQUARES)
   const end = starts[square + 1]!
   const near: PlaceNear[] = []
   let restMeters = rest[square]!
@@ -95,7 +85,7 @@ export function placesOfCell(
     const pointMeters = metersToPoint(points, at)
     const least = pointMeters - place.reachMeters
     if (least > reach) restMeters = Math.min(restMeters, least)
-    else near.push(nearOf(place, pointMeters, latitude, longitude))
+    else near.push(nearOf(place, pointMeters))
   }
   return { isCovered, near, restMeters }
 }
@@ -111,28 +101,21 @@ export function closestOfCell(
   longitude: number,
   isWanted?: (place: Place) => boolean,
 ): PlaceNear[] {
-  const { bounds, places, starts, members, close, closeStarts } = cell
-  const square = squareAt(bounds, latitude, longitude)
-  const first = closeStarts[square]!
-  const end = closeStarts[square + 1]!
+  const { bounds, places, points, starts, members, memberMeters } = cell
+  const square = squareAt(bounds, latitude, longitude, SQUARES)
+  const end = starts[square + 1]!
   let best = CLOSEST_METERS
   let closest: PlaceNear[] = []
   probe.set(latitude, longitude)
-  const { x, y, z } = probe
-  for (let row = first; row < end; row++) {
-    const at = row * CLOSE_ROW
-    if (close[at + LEAST]! > best) break
-    const pointMeters = surfaceDistance(x, y, z, close[at]!, close[at + 1]!, close[at + 2]!)
-    if (pointMeters - close[at + REACH]! > best) continue
-    const one = places[members[starts[square]! + row - first]!]!
-    if (isWanted !== undefined && !isWanted(one.place)) continue
-    const radius = close[at + RADIUS]!
-    const isRound = radius >= 0
-    const meters = isRound ? pointMeters - radius : signedMeters(one.rings, longitude, latitude)
-    const outside = Math.max(0, meters)
+  for (let i = starts[square]!; i < end && memberMeters[i]! <= best; i++) {
+    const at = members[i]!
+    const place = places[at]!
+    const pointMeters = metersToPoint(points, at)
+    if (pointMeters - place.reachMeters > best) continue
+    if (isWanted !== undefined && !isWanted(place.place)) continue
+    const near = nearOf(place, pointMeters)
+    const outside = Math.max(0, near.meters)
     if (outside > best) continue
-    const { place, area } = one
-    const near = { place, area, pointMeters, meters, isRound }
     if (outside < best) closest = [near]
     else closest.push(near)
     best = outside
@@ -141,101 +124,35 @@ export function closestOfCell(
 }
 
 /**
- * The rows of {@link PlaceCell.close}. It takes the other parts of the cell.
- */
-export function closeRows({
-  places,
-  points,
-  starts,
-  members,
-  memberMeters,
-}: Pick<PlaceCell, 'places' | 'points' | 'starts' | 'members' | 'memberMeters'>): Pick<
-  PlaceCell,
-  'close' | 'closeStarts'
-> {
-  const closeStarts = new Uint32Array(starts.length)
-  const rows: number[] = []
-  for (let square = 0; square + 1 < starts.length; square++) {
-    for (let i = starts[square]!; i < starts[square + 1]! && memberMeters[i]! <= CLOSEST_METERS; i++) {
-      const at = 3 * members[i]!
-      const { reachMeters, radius, rings } = places[members[i]!]!
-      rows.push(points[at]!, points[at + 1]!, points[at + 2]!)
-      rows.push(reachMeters, rings.length === 0 ? radius : -1, memberMeters[i]!)
-    }
-    closeStarts[square + 1] = rows.length / CLOSE_ROW
-  }
-  return { close: Float64Array.from(rows), closeStarts }
-}
-
-/**
  * All places of the cell, in no particular order.
  * @param latitude of a point in the cell, in degrees
  */
 export function allOfCell(cell: PlaceCell, latitude: number, longitude: number): PlacesHere {
   probe.set(latitude, longitude)
-  const near = cell.places.map((place, at) =>
-    nearOf(place, metersToPoint(cell.points, at), latitude, longitude),
-  )
+  const near = cell.places.map((place, at) => nearOf(place, metersToPoint(cell.points, at)))
   return { isCovered: cell.isCovered, near, restMeters: cell.reachMeters }
 }
 
-function nearOf(
-  { place, area, radius, rings }: CellPlace,
-  pointMeters: number,
-  latitude: number,
-  longitude: number,
-): PlaceNear {
+/** @param pointMeters the distance of its point from the {@link probe} */
+function nearOf({ place, area, radius, rings }: CellPlace, pointMeters: number): PlaceNear {
   if (rings.length === 0) return { place, area, pointMeters, meters: pointMeters - radius, isRound: true }
-  return { place, area, pointMeters, meters: signedMeters(rings, longitude, latitude), isRound: false }
+  return { place, area, pointMeters, meters: metersToRings(probe, rings), isRound: false }
 }
 
 /**
- * The distance from the {@link probe} to the edge of an area in metres, negative inside. It is that of `nearestOnLine` and
- * `isInside` of records/areas.ts, in one loop that makes no objects.
+ * The number of the square that contains a point, row by row.
+ * @param squares how many there are in each direction
  */
-function signedMeters(rings: readonly Float64Array[], x: number, y: number): number {
-  const scale = Math.cos((y * Math.PI) / 180)
-  let inside = false
-  let meters = Infinity
-  for (const ring of rings) {
-    let ax = ring[0]!
-    let ay = ring[1]!
-    let bestX = ax
-    let bestY = ay
-    let least = Infinity
-    for (let i = 2; i < ring.length; i += 2) {
-      const bx = ring[i]!
-      const by = ring[i + 1]!
-      if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) inside = !inside
-      const ux = (bx - ax) * scale
-      const uy = by - ay
-      const length = ux * ux + uy * uy
-      const share = length === 0 ? 0 : ((x - ax) * scale * ux + (y - ay) * uy) / length
-      const along = Math.min(1, Math.max(0, share))
-      const px = ax + (bx - ax) * along
-      const py = ay + uy * along
-      const dx = (px - x) * scale
-      const dy = py - y
-      const square = dx * dx + dy * dy
-      if (square < least) {
-        least = square
-        bestX = px
-        bestY = py
-      }
-      ax = bx
-      ay = by
-    }
-    edge.set(bestY, bestX)
-    meters = Math.min(meters, surfaceDistance(probe.x, probe.y, probe.z, edge.x, edge.y, edge.z))
-  }
-  return inside ? -meters : meters
-}
-
-function squareAt({ west, south, east, north }: CellBounds, latitude: number, longitude: number): number {
-  const column = Math.floor(((longitude - west) / (east - west)) * SQUARES)
-  const row = Math.floor(((latitude - south) / (north - south)) * SQUARES)
-  const last = SQUARES - 1
-  return Math.min(last, Math.max(0, row)) * SQUARES + Math.min(last, Math.max(0, column))
+export function squareAt(
+  { west, south, east, north }: CellBounds,
+  latitude: number,
+  longitude: number,
+  squares: number,
+): number {
+  const column = Math.floor(((longitude - west) / (east - west)) * squares)
+  const row = Math.floor(((latitude - south) / (north - south)) * squares)
+  const last = squares - 1
+  return Math.min(last, Math.max(0, row)) * squares + Math.min(last, Math.max(0, column))
 }
 
 /** For each of some chains, the places that may be the nearest one of a point of a cell. */
@@ -272,8 +189,6 @@ export function nearestOfChains(cell: ChainCell, latitude: number, longitude: nu
 
 /** The point whose surroundings are looked at. */
 const probe = new Probe()
-/** The nearest point of a ring. */
-const edge = new Probe()
 
 /**
  * The coordinates x, y, z of the points of places from the centre of the Earth, in metres. With them, a distance needs

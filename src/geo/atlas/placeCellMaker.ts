@@ -6,7 +6,8 @@ import type { PlaceRecords, StoredPlace } from '../placeDatabase/port.ts'
 import type { PlaceFootprint } from '../placeDatabase/placeFootprints.ts'
 import { radiusOf } from '../records/placeExtent.ts'
 import { boundsOfCell, CROWDED_CELLS, degreeMeters, PLACE_CELLS, widened, type CellBounds } from './grid.ts'
-import { closeRows, pointsOf, SQUARES, type CellPlace, type ChainCell, type PlaceCell } from './placeCell.ts'
+import { firstPlaces } from './firstPlaces.ts'
+import { pointsOf, SQUARES, type CellPlace, type ChainCell, type PlaceCell } from './placeCell.ts'
 
 /** A map region with places. */
 export interface PlaceMapRegion {
@@ -158,6 +159,7 @@ function squared(
     rest[square] = Math.max(0, others * CERTAIN_SHARE)
   }
   const sorted = {
+    bounds,
     places,
     points: pointsOf(places.map(({ place }) => place)),
     starts,
@@ -165,7 +167,7 @@ function squared(
     memberMeters: Float32Array.from(members, ({ meters }) => meters * CERTAIN_SHARE),
   }
   const reachMeters = Math.max(0, reach)
-  return { bounds, isCovered, isCrowded: false, reachMeters, rest, ...sorted, ...closeRows(sorted) }
+  return { isCovered, isCrowded: false, reachMeters, rest, ...sorted, firsts: firstPlaces(sorted) }
 }
 
 interface Scale {
