@@ -388,6 +388,7 @@ export class ActorHost implements Intake {
       const { partitions } = this.#parts
       const index = this.#mailboxes.indexOf(update)
       const handle = result.row * partitions.length + index
+      if (observer.stirred?.(handle) === true) continue
       observer.moved(this.#position.at(partitions[index]!.table, result.row, update.deviceId, handle))
     }
   }

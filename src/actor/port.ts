@@ -264,6 +264,11 @@ export interface PositionObserver {
   /** Whether it reads `metadata` and `geofenceIds`; otherwise they may be missing. */
   readonly wantsRecords?: boolean
   /**
+   * An update moved the device of the record with this handle.
+   * @returns whether that is all that it needs now; otherwise {@link moved} must follow
+   */
+  stirred?(handle: number): boolean
+  /**
    * An update moved the device. The position is valid during the call. It is the device's present position, whichever
    * update led to it.
    */

@@ -91,14 +91,16 @@ export class BatchedScope {
   moved(live: LivePosition): void {
     const { handle } = live
     const device = handle === undefined ? NO_DEVICE : this.devices.ofHandle(handle)
-    if (device !== NO_DEVICE) {
-      if (this.devices.stir(device)) this.#stirred.push(device)
-      return
-    }
+    if (device !== NO_DEVICE) return this.stir(device)
     const known = this.#byId.get(live.deviceId)
     if (known === undefined) return this.#appeared(live)
     this.devices.move(known, live, this.#readers > 0)
-    if (this.devices.stir(known)) this.#stirred.push(known)
+    this.stir(known)
+  }
+
+  /** A device that is stored has moved. */
+  stir(device: number): void {
+    if (this.devices.stir(device)) this.#stirred.push(device)
   }
 
   /** A device that is not stored has moved. */

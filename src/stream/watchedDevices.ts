@@ -1,5 +1,6 @@
 import type { LivePosition } from '../actor/port.ts'
 import type { ShownDevice } from './messages.ts'
+import type { ScopeId } from '../model/scope.ts'
 import { NO_STAY } from './batchedStays.ts'
 import type { TestedPosition } from './watchFilter.ts'
 
@@ -19,6 +20,7 @@ const IS_GONE = 10
 const WRITTEN_ROUND = 11
 const WRITTEN_FROM = 12
 const WRITTEN_TO = 13
+const SCOPE = 14
 
 const NO_HANDLE = -1
 /** No device has this number. */
@@ -74,6 +76,7 @@ export class WatchedDevices {
     this.#words[at + HANDLE] = NO_HANDLE
     this.#words[at + FIRST_STAY] = NO_STAY
     this.#words[at + IS_GONE] = 0
+    this.#words[at + SCOPE] = live.scope
     this.#count++
     this.#place(device, live)
     this.#attach(device, live.handle)
@@ -93,6 +96,10 @@ export class WatchedDevices {
   /** The device whose latest position is that of a record; {@link NO_DEVICE} if there is none. */
   ofHandle(handle: number): number {
     return handle < this.#byHandle.length ? this.#byHandle[handle]! - 1 : NO_DEVICE
+  }
+
+  scope(device: number): ScopeId {
+    return this.#words[(device << WORDS) + SCOPE]!
   }
 
   /** The handle of a device's record; undefined if it has none. */

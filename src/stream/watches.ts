@@ -20,7 +20,7 @@ import { SingleWatch, type Stay } from './singleWatch.ts'
 import type { WatchOwner } from './watch.ts'
 import { AreaSchema, readWatched } from './watchArea.ts'
 import { deviceTest, watchFilterBytes, WatchFilterSchema } from './watchFilter.ts'
-import { WatchedDevices } from './watchedDevices.ts'
+import { NO_DEVICE, WatchedDevices } from './watchedDevices.ts'
 import { WatchedScope, type AnyWatch } from './watchedScope.ts'
 
 /** How many watches a connection may have at a time. */
@@ -72,6 +72,8 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   readonly #changed = new Set<SingleWatch>()
   /** How many watches have filters that read the records of positions. */
   #readers = 0
+  /** How many watches are told of each position, and not in batches. */
+  #singles = 0
   #sends = false
   #beat: NodeJS.Timeout | undefined
   #ticks = 0
@@ -119,6 +121,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     if (!('kind' in area)) this.#geofences.set(watch, { pair: area, shape: shape as Shape })
     this.#watches.add(watch)
     if (readsRecords) this.#readers++
+    if (!watch.isBatched) this.#singles++
     this.#parts.positions.observer = this
     this.#beat ??= setInterval(() => this.tick(), TICK_MS)
     this.#look(watch, scope, shape)
@@ -129,6 +132,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     this.#geofences.delete(watch)
     watch.keep(0)
     if (!this.#watches.delete(watch)) return
+    if (!watch.isBatched) this.#singles--
     if (watch.test?.readsRecords === true && --this.#readers === 0) this.#parts.positions.observer = this
     if (this.#watches.size > 0) return
     this.#parts.positions.observer = undefined
@@ -140,6 +144,19 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   send(watches: Iterable<AnyWatch>): void {
     const now = this.#parts.clock.now()
     for (const watch of watches) if (!watch.isBatched) watch.send(now)
+  }
+
+  /** While there are batched watches alone, a device in one of their areas is only marked until the next tick. */
+  stirred(handle: number): boolean {
+    if (this.#singles > 0) return false
+    const device = this.#batchedDevices.ofHandle(handle)
+    if (device === NO_DEVICE) return false
+    if (this.#batchedDevices.isStirred(device)) return true
+    const { batched } = this.#scopes.get(this.#batchedDevices.scope(device))!
+    // The stays of a watch that has ended take several turns to go.
+    if (batched.watches === 0) return false
+    batched.stir(device)
+    return true
   }
 
   moved(position: LivePosition): void {
