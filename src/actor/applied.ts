@@ -106,6 +106,9 @@ interface UserAfterUpdate {
 
 /** With this many stays or more, the text of a user takes long if the geofences have as much metadata as they may. */
 export const MANY_VISITS = 64
-/** How many users in crowds are written at a time. Each is held in memory until it is sent. */
-const LONG_TEXTS_AT_ONCE = 8
+/**
+ * How many users in crowds are written at a time. Each is held in memory until it is sent, and is written in turns with
+ * everything else, so more at a time would not be ready sooner.
+ */
+const LONG_TEXTS_AT_ONCE = 2
 const longTextLimit = new ConcurrencyLimit(LONG_TEXTS_AT_ONCE)

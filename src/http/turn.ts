@@ -8,8 +8,8 @@ const AT_ONCE_MS = 10
  * answered at once on a busy machine, too.
  */
 const MIN_AT_ONCE = 8
-/** So many pieces of bodies are read in a turn. Each is a call of about a microsecond. */
-const MOST_PIECES = 50_000
+/** So many pieces of bodies are read in a turn, as many as half a megabyte has of 16 bytes. Each is a call of about a microsecond. */
+const MOST_PIECES = 24_000
 
 /**
  * The turn of the event loop in which requests arrive.

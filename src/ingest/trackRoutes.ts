@@ -9,6 +9,7 @@ import { EventSchema } from '../events/eventSchema.ts'
 import { BeaconRecord } from '../registry/beacons/beaconRecord.ts'
 import { GeofenceRecord } from '../registry/geofences/geofenceRecord.ts'
 import { keyName } from '../http/authenticate.ts'
+import { LONG_GEOFENCES, LongAnswers } from '../http/longAnswers.ts'
 import type { KeyedBound } from '../runtime/keyedBound.ts'
 import { waitingEventsBound } from '../actor/waitingEvents.ts'
 import type { Measurer } from '../spatial/port.ts'
@@ -70,6 +71,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
   const room = new ReplayRoom(parts.mostReplayEvents ?? Infinity)
   const anonymousLimit = parts.rateLimits ? new RateLimiter(ANONYMOUS_PER_SECOND) : undefined
   const anonymousTracks = new ConcurrencyLimit(ANONYMOUS_TRACKS_AT_ONCE, MOST_ANONYMOUS_TRACKS_WAITING)
+  const longAnswers = new LongAnswers()
   const anonymousReplays = new ConcurrencyLimit(ANONYMOUS_AT_ONCE, MOST_ANONYMOUS_WAITING)
   const tracked = Type.Object({
     user: UserSchema,
@@ -131,7 +133,8 @@ export function trackRoutes(parts: TrackParts): Route[] {
         const update = withTripOptions(updateFrom(call.body, stampOf(call)), call.body, '')
         if (update.deviceId === ANONYMOUS) {
           anonymousLimit?.take(call.ip, call.receivedAt)
-          return anonymousTracks.run(() => answerAnonymously(parts, [{ body: call.body, update }], false))
+          const one = [{ body: call.body, update }]
+          return anonymousTracks.run(() => answerAnonymously(parts, one, false, longAnswers))
         }
         return track(update, nearbyGeofencesLimit(call.body), call.headers, reply)
       },
@@ -190,7 +193,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
         const mayCause = checkReplay(sorted, registry.scope(stamp.scope), mostEvents)
         if (stranger < 0) {
           anonymousLimit?.take(call.ip, call.receivedAt)
-          return anonymousReplays.run(() => answerAnonymously(parts, replays, true))
+          return anonymousReplays.run(() => answerAnonymously(parts, replays, true, longAnswers))
         }
         orderNumbered(replays)
         const updates = replays.map(({ update }) => update)
@@ -222,9 +225,29 @@ function prefersAsync(prefer: string | undefined): boolean {
  * last. Once the events are too many for an answer, the rest are only counted, because their texts would be dropped.
  */
 async function answerAnonymously(
+  parts: TrackParts,
+  replays: readonly { readonly body: TrackBody; readonly update: Update }[],
+  isReplay: boolean,
+  longAnswers: LongAnswers,
+): Promise<Answer> {
+  let sent: (() => void) | undefined
+  const becomesLong = async (): Promise<void> => {
+    sent ??= await longAnswers.enter()
+  }
+  try {
+    const answer = await anonymousAnswer(parts, replays, isReplay, becomesLong)
+    return sent === undefined ? answer : { ...answer, sent }
+  } catch (error) {
+    sent?.()
+    throw error
+  }
+}
+
+async function anonymousAnswer(
   { registry, measurer }: TrackParts,
   replays: readonly { readonly body: TrackBody; readonly update: Update }[],
   isReplay: boolean,
+  becomesLong: () => Promise<void>,
 ): Promise<Answer> {
   const events: string[] = []
   let characters = 0
@@ -242,6 +265,7 @@ async function answerAnonymously(
       const result = await trackAnonymously(stays, update, registry.scope(update.scope), measurer)
       stays = result
       latest = { result, body, update }
+      if (Math.max(result.visits.length, result.transitions.length) >= LONG_GEOFENCES) await becomesLong()
       const texts = characters > MAX_EVENT_CHARACTERS ? [] : await anonymousEvents(result, update)
       for (const text of texts) characters += text.length
       if (characters > MAX_EVENT_CHARACTERS) omitted += result.transitions.length

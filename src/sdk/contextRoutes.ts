@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { listPieces } from '../http/answerText.ts'
+import { LONG_GEOFENCES, LongAnswers } from '../http/longAnswers.ts'
 import { route, type Answer, type Route } from '../http/route.ts'
 import { CoordinatesText, parseCoordinates, Text } from '../http/schemas.ts'
 import { GeofenceContextSchema, PlaceSchema, RegionMembers } from '../events/fieldSchemas.ts'
@@ -23,7 +24,7 @@ const Context = {
   place: Type.Optional(PlaceSchema),
 }
 
-/** How many contexts are made at a time: each is held in memory until it is sent. */
+/** How many contexts are made at a time. */
 const CONTEXTS_AT_ONCE = 32
 /** How many may wait. A context takes a twentieth of a millisecond, or 30 ms amid 10,000 geofences. */
 const MOST_CONTEXTS_WAITING = 2000
@@ -38,6 +39,7 @@ const RETRY_SECONDS = 10
 export function contextRoutes(registry: RegistryView): Route[] {
   const evaluators = createEvaluators()
   const limit = new ConcurrencyLimit(CONTEXTS_AT_ONCE, MOST_CONTEXTS_WAITING)
+  const longAnswers = new LongAnswers()
   return [
     route({
       method: 'GET',
@@ -74,23 +76,31 @@ export function contextRoutes(registry: RegistryView): Route[] {
         const view = registry.scope(call.credentials!.scope)
         const { userId } = call.query
         const spot = { view, latitude, longitude, userId, receivedAt: call.receivedAt }
-        return limit.run(() => answerOf(evaluators, spot))
+        return limit.run(() => answerOf(evaluators, spot, longAnswers))
       },
     }),
   ]
 }
 
-async function answerOf(evaluators: readonly Evaluator[], spot: Spot): Promise<Answer> {
-  const { index } = spot.view
+async function answerOf(
+  evaluators: readonly Evaluator[],
+  spot: Spot,
+  longAnswers: LongAnswers,
+): Promise<Answer> {
   await ownTurn()
   await readAround(spot)
   const here = await contextInTurns(evaluators, spot)
   if (here instanceof Barred) throw here.isCertain ? countryBarred() : countryUnknown()
-  const { geofences, regions = [], place, isBroken } = here
-  if (isBroken)
+  if (here.isBroken)
     throw new ApiError(503, 'The regions and places of this location cannot be read at the moment.', {
       retryAfter: RETRY_SECONDS,
     })
+  const write = () => written(here, spot)
+  return here.geofences.length < LONG_GEOFENCES ? write() : longAnswers.write(write)
+}
+
+async function written({ geofences, regions = [], place }: Context, { view }: Spot): Promise<Answer> {
+  const { index } = view
   // Geofences that are deleted in the meantime are left out.
   const texts = await mapInSlices(geofences, (geofence) => {
     const slot = index.slotOf(geofence.id)

@@ -416,14 +416,14 @@ t.test('of very many small pieces that come at the same time, some bodies are re
   const whole = await open(12)
   // All of it is there before the server reads any.
   for (const connection of many) connection.write(inPieces(9000))
-  for (const connection of few) connection.write(inPieces(150))
+  for (const connection of few) connection.write(inPieces(50))
   for (const connection of whole) connection.write(`${head}Content-Length: ${text.length}\r\n\r\n${text}`)
   await Promise.all(whole.map((connection) => connection.answers(1)))
   await Promise.all([...many, ...few].map((connection) => connection.end()))
   const isAnswered = ({ received }: RawConnection) => received.startsWith('HTTP/1.1 200 ')
   t.ok(whole.every(isAnswered) && few.every(isAnswered), 'others are not affected')
   const answered = many.filter(isAnswered).length
-  t.ok(answered >= 4 && answered <= 6, `${answered} of the bodies in many pieces are read`)
+  t.ok(answered >= 1 && answered <= 3, `${answered} of the bodies in many pieces are read`)
   const [again] = await open(1)
   again!.write(inPieces(9000))
   await again!.answers(1)
