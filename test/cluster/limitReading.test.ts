@@ -1,6 +1,9 @@
 /** Messages of NATS that arrive at once are read in several turns of the event loop (G7). */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { NatsConnection, Status } from '@nats-io/transport-node'
 import t from 'tap'
 import { NatsLink } from '../../src/cluster/nats/jetStreamConnection.ts'
+import { limitReading } from '../../src/cluster/nats/limitReading.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer } from '../kit/nats.ts'
 import { until } from '../kit/waiting.ts'
@@ -45,4 +48,30 @@ t.test('a turn reads a quarter of a megabyte, also after a reconnection', { skip
     await server.start()
     await until(() => ups === 1)
   }
+})
+
+/** A connection of a library whose members have these names, and which connects again once. */
+function connectionWith(members: object): NatsConnection {
+  const status = async function* (): AsyncGenerator<Status> {
+    await sleep(0)
+    yield { type: 'reconnect', server: 'nats://127.0.0.1' }
+  }
+  return { ...members, status } as unknown as NatsConnection
+}
+
+t.test('a library that keeps its socket elsewhere is refused at the start', async (t) => {
+  for (const members of [{}, { protocol: {} }, { protocol: { transport: { connection: {} } } }])
+    t.throws(
+      () => limitReading(connectionWith(members)),
+      /does not keep its socket in protocol.transport.socket/,
+    )
+})
+
+t.test('a connection that is lost again before its socket is seen is not an error', async (t) => {
+  const rejected = (error: unknown) => t.fail(String(error))
+  process.on('unhandledRejection', rejected)
+  t.teardown(() => process.off('unhandledRejection', rejected))
+  limitReading(connectionWith({ protocol: { transport: { socket: undefined } } }))
+  await sleep(20)
+  t.pass('the process goes on')
 })

@@ -46,7 +46,12 @@ export class NatsLink {
         (error) => unreachable(natsTrouble(error, options)),
       ),
     )
-    limitReading(link.connection)
+    try {
+      limitReading(link.connection)
+    } catch (error) {
+      await link.connection.close()
+      throw error
+    }
     void link.#watch(changed, refused)
     return link
   }

@@ -12,22 +12,36 @@ import type { NatsConnection } from '@nats-io/transport-node'
 /** How many bytes are read in a turn. Parsing them takes a millisecond or two, even where messages are small. */
 const TURN_BYTES = 256 * 1024
 
-/** Applies to the present socket of the connection, and to those after it. */
+/**
+ * Applies to the present socket of the connection, and to those after it. The client library has no way of its own to limit
+ * reading: `connect` makes its transports itself, and their socket is not part of its interface.
+ * @throws Error if this version of the library keeps its socket elsewhere. Processes do not start then.
+ */
 export function limitReading(connection: NatsConnection): void {
-  limit(connection)
+  limit(socketOf(connection))
   void (async () => {
-    for await (const { type } of connection.status()) if (type === 'reconnect') limit(connection)
+    for await (const { type } of connection.status()) if (type === 'reconnect') limit(socketOf(connection))
   })()
 }
 
-/** The members of the client library that lead to the socket. They are not part of its interface. */
+/** The members of the client library that lead to the socket. The last is undefined while there is no connection. */
 interface Inside {
-  readonly protocol?: { readonly transport?: { readonly socket?: Socket } }
+  readonly protocol?: { readonly transport?: { readonly socket?: Socket | undefined } }
 }
 
-function limit(connection: NatsConnection): void {
-  const socket = (connection as unknown as Inside).protocol?.transport?.socket
-  if (socket === undefined) throw new Error('The client library of NATS does not show its socket any more.')
+function socketOf(connection: NatsConnection): Socket | undefined {
+  const transport = (connection as unknown as Inside).protocol?.transport
+  if (transport === undefined || !('socket' in transport)) {
+    throw new Error(
+      'The client library of NATS does not keep its socket in protocol.transport.socket any more, so what is read in a turn cannot be limited.',
+    )
+  }
+  return transport.socket
+}
+
+/** @param socket undefined if the connection has been lost again; the socket after it follows */
+function limit(socket: Socket | undefined): void {
+  if (socket === undefined) return
   let bytes = 0
   socket.on('data', (read: Buffer) => {
     if (bytes === 0) {
