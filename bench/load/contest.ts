@@ -71,6 +71,10 @@ export interface ContestOptions {
    * measured.
    */
   readonly searchSteps: number
+  /** The names of the contenders whose highest rate is searched; by default all. The others have 0. */
+  readonly searched?: readonly string[]
+  /** Whether the latencies at half of that rate are measured, too; by default they are. */
+  readonly atHalf?: boolean
   /** Updates that are sent without a pause, to find out how many the server answers. */
   readonly closedCount: number
   /** Updates per second of the CPU windows; by default a share of what the slowest answers. */
@@ -143,9 +147,12 @@ export async function contest(
   const rate = await measureCpu(title, courses, options)
   // Measured late, when each has run for a while, because a server may be faster in its first seconds than it can
   // sustain.
+  const { searched } = options
   if (options.searchSteps > 0)
-    for (const course of courses) course.highest = await highestRate(title, course, options)
-  const halfRate = Math.floor(courses.at(-1)!.highest.rate / 2)
+    for (const course of courses)
+      if (searched === undefined || searched.includes(course.contender.name))
+        course.highest = await highestRate(title, course, options)
+  const halfRate = options.atHalf === false ? 0 : Math.floor(courses.at(-1)!.highest.rate / 2)
   if (halfRate > 0) {
     await interleave(courses, options, async ({ contender, half }, round) => {
       progress(`${title}: ${contender.name} at half the rate, ${round} of ${options.windows}`)
