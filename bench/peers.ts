@@ -36,6 +36,8 @@ const SENT_ROUNDS = 3
 const CONNECTIONS = 16
 /** A frame or pipeline size for both, and a larger pipeline that favours Tile38 and is also used for Ringfence. */
 const BATCHES = [32, 256] as const
+/** Windows of each size and server before the measurement. */
+const WARM_UPS = 5
 /** The common rate, as a share of what the slowest answers without a pause. */
 const OFFERED_SHARE = 0.85
 const CIRCLE_CORNERS = 64
@@ -52,6 +54,8 @@ const { values: options } = parseArgs({
     seconds: { type: 'string' },
     /** Windows of each server. */
     rounds: { type: 'string' },
+    /** Windows of each size and server before the measurement. */
+    'warm-ups': { type: 'string' },
     /** Updates of one window without a pause. */
     updates: { type: 'string' },
     /** The common rate, updates per second. */
@@ -62,6 +66,7 @@ const size = options.smoke
   ? { geofences: 2_000, devices: 2_000, windows: 1, seconds: 0.5, updates: 2_000 }
   : { geofences: 100_000, devices: 100_000, windows: 5, seconds: 2, updates: 50_000 }
 const windows = Number(options.rounds ?? size.windows)
+const warmUps = Number(options['warm-ups'] ?? (options.smoke ? 1 : WARM_UPS))
 const seconds = Number(options.seconds ?? size.seconds)
 const updatesPerWindow = Number(options.updates ?? size.updates)
 const seed = Number(options.seed)
@@ -265,18 +270,20 @@ async function measure(contenders: readonly Contender[]): Promise<number> {
     progress(`${contender.name}: every device appears`)
     await contender.open()
     await contender.run({ rate: 0, batch: small }, size.devices)
-    progress(`${contender.name}: warms up`)
-    await contender.run({ rate: 0, batch: small }, updatesPerWindow)
+    for (const batch of BATCHES) contender.closed.set(batch, [])
   }
-  for (const batch of BATCHES) {
-    for (const contender of contenders) contender.closed.set(batch, [])
-    await interleave(contenders, `without a pause, batches of ${batch}`, async (contender) => {
-      contender.closed.get(batch)!.push(await contender.run({ rate: 0, batch }, updatesPerWindow))
-    })
-  }
+  const withoutPause = (contender: Contender, batch: number) =>
+    contender.run({ rate: 0, batch }, updatesPerWindow)
+  await interleave(contenders, 'warms up', warmUps, async (contender) => {
+    for (const batch of BATCHES) await withoutPause(contender, batch)
+  })
+  // The sizes take turns within a round, so whatever changes with time counts for both.
+  await interleave(contenders, 'without a pause', windows, async (contender) => {
+    for (const batch of BATCHES) contender.closed.get(batch)!.push(await withoutPause(contender, batch))
+  })
   const slowest = Math.min(...contenders.map((contender) => contender.perSecond(small)))
   const rate = Number(options.rate ?? Math.floor(OFFERED_SHARE * slowest))
-  await interleave(contenders, `${thousands(rate)}/s`, async (contender) => {
+  await interleave(contenders, `${thousands(rate)}/s`, windows, async (contender) => {
     contender.atRate.push(await contender.run({ rate, batch: small }, rate * seconds))
   })
   return rate
@@ -285,11 +292,12 @@ async function measure(contenders: readonly Contender[]): Promise<number> {
 async function interleave(
   contenders: readonly Contender[],
   what: string,
+  rounds: number,
   take: (contender: Contender) => Promise<void>,
 ): Promise<void> {
-  for (let round = 1; round <= windows; round++) {
+  for (let round = 1; round <= rounds; round++) {
     for (const contender of contenders) {
-      progress(`${contender.name}: ${what}, ${round} of ${windows}`)
+      progress(`${contender.name}: ${what}, ${round} of ${rounds}`)
       await take(contender)
     }
   }
@@ -358,6 +366,14 @@ function report(
       connections: CONNECTIONS,
       seed,
       windows,
+      warmUps,
+      /** In their order, so that one sees whether the servers were warm. */
+      perSecondByWindow: contenders.map(({ name, closed }) => ({
+        name,
+        ...Object.fromEntries(
+          [...closed].map(([batch, taken]) => [batch, taken.map((w) => Math.round(w.updates / w.seconds))]),
+        ),
+      })),
       updatesPerWindow,
       windowSeconds: seconds,
       smoke: options.smoke,
