@@ -53,4 +53,4 @@ USER 1000:1000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.RINGFENCE_PORT || 8080) + '/healthz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["tini", "--", "node", "--no-flush-bytecode", "--max-semi-space-size=32", "--no-allocation-site-pretenuring", "src/main.ts"]
+ENTRYPOINT ["tini", "--", "node", "--no-flush-bytecode", "--max-semi-space-size=32", "--no-allocation-site-pretenuring", "--max-inlined-bytecode-size=920", "--max-inlined-bytecode-size-cumulative=3680", "src/main.ts"]

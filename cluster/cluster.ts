@@ -145,7 +145,14 @@ function ringfence(
   return new Member({
     name,
     command: process.execPath,
-    args: ['--no-flush-bytecode', '--max-semi-space-size=32', '--no-allocation-site-pretenuring', MAIN],
+    args: [
+      '--no-flush-bytecode',
+      '--max-semi-space-size=32',
+      '--no-allocation-site-pretenuring',
+      '--max-inlined-bytecode-size=920',
+      '--max-inlined-bytecode-size-cumulative=3680',
+      MAIN,
+    ],
     env: {
       ...env,
       MALLOC_ARENA_MAX: '2',

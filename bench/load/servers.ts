@@ -95,6 +95,8 @@ export async function startRingfence(folder: string, options: RingfenceOptions =
     '--no-flush-bytecode',
     '--max-semi-space-size=32',
     '--no-allocation-site-pretenuring',
+    '--max-inlined-bytecode-size=920',
+    '--max-inlined-bytecode-size-cumulative=3680',
     ...preloads.flatMap((file) => ['--import', `./${file}`]),
     'src/main.ts',
   ]

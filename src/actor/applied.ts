@@ -8,10 +8,22 @@ import type { ShortcutOutcome } from './feedShortcut.ts'
 import type { Outcome, UserParts } from './port.ts'
 import { userHead, userHeadSteps, userJson } from './userRecord.ts'
 
-/** The result of an update. */
-export interface Applied extends Outcome {
-  /** The row of the record, in its partition's table. */
-  readonly row: number
+/** The result of an update. The row of its record is `Partition.row`. */
+export type Applied = Outcome
+
+/** The events of an update that has none. The list of an update that has very many may be filled after its result is made. */
+export const NO_EVENTS: readonly string[] = []
+
+/**
+ * The result of an update without events that moves no trips, for a submitter that does not want the user. Most results of
+ * streams are like this, and an object for each would be alive whenever the garbage collector runs.
+ */
+export const UNEVENTFUL: Applied = {
+  user: '',
+  events: NO_EVENTS,
+  repeated: false,
+  feed: undefined,
+  trips: undefined,
 }
 
 /**
@@ -22,7 +34,6 @@ export class AppliedForUser implements Applied {
   readonly parts: UserParts
   readonly events: readonly string[]
   readonly repeated: boolean
-  readonly row: number
   readonly verdict: Verdict | undefined
   readonly feed: number | undefined
   readonly trips: ShortcutOutcome | undefined
@@ -31,7 +42,6 @@ export class AppliedForUser implements Applied {
     parts: UserParts,
     events: readonly string[],
     repeated: boolean,
-    row: number,
     verdict?: Verdict,
     feed?: number,
     trips?: ShortcutOutcome,
@@ -39,7 +49,6 @@ export class AppliedForUser implements Applied {
     this.parts = parts
     this.events = events
     this.repeated = repeated
-    this.row = row
     this.verdict = verdict
     this.feed = feed
     this.trips = trips
@@ -57,7 +66,6 @@ export class AppliedForUser implements Applied {
 export class AppliedWithManyVisits implements Applied {
   readonly events: readonly string[]
   readonly repeated: boolean
-  readonly row: number
   readonly verdict: Verdict | undefined
   readonly feed: number | undefined
   readonly trips: ShortcutOutcome | undefined
@@ -67,7 +75,6 @@ export class AppliedWithManyVisits implements Applied {
     user: UserAfterUpdate,
     events: readonly string[],
     repeated: boolean,
-    row: number,
     verdict?: Verdict,
     feed?: number,
     trips?: ShortcutOutcome,
@@ -75,7 +82,6 @@ export class AppliedWithManyVisits implements Applied {
     this.#user = user
     this.events = events
     this.repeated = repeated
-    this.row = row
     this.verdict = verdict
     this.feed = feed
     this.trips = trips

@@ -3,13 +3,11 @@ import { Crowded } from '../rules/crowded.ts'
 import { Unready } from '../rules/unready.ts'
 import type { RegistryView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { ApiError } from '../runtime/errors.ts'
 import type { Measurer } from '../spatial/port.ts'
 import type { RemovedRecord } from './command.ts'
 import { FrameWriter } from './commitCodec.ts'
 import type { FeedShortcut } from './feedShortcut.ts'
 import type { Mailboxes, PartitionCommand, UpdateMail } from './mailboxes.ts'
-import type { Applied } from './applied.ts'
 import type { Partition } from './partition.ts'
 import type { TakenBack } from './port.ts'
 import { errorOf, RATE_LIMITED, Unwritten, type Refusal } from './refusal.ts'
@@ -64,13 +62,18 @@ const EXPENSIVE_MEETINGS = 32
 const BACKLOG_MS = 4
 /** With fewer updates than this, it is not worth while to load all their rows at once. */
 const FEW = 4
+/** A burst may need more places for results than this. They are given back. */
+const KEPT_PLACES = 8192
 /** The clock is read once for this many updates within their zones. */
 const UPDATES_A_LOOK = 64
 
 export class Batch {
-  /** The mail that belongs to each of {@link results}. */
-  readonly mails: UpdateMail[] = []
-  readonly results: (Applied | ApiError)[] = []
+  /**
+   * The updates that have results: the first {@link count}. The places after them are spare, because a list that grew anew
+   * for each frame would be copied ten times.
+   */
+  mails: (UpdateMail | undefined)[] = []
+  count = 0
   readonly executed: { readonly command: PartitionCommand; readonly result: unknown }[] = []
   readonly removed: RemovedRecord[] = []
   /** The bytes of updates that went back to their submitters; see {@link Submitter.takenBack}. */
@@ -201,8 +204,9 @@ export class Batch {
   clear(): void {
     this.isFed = false
     this.bytesTakenBack = 0
-    this.mails.length = 0
-    this.results.length = 0
+    if (this.mails.length > KEPT_PLACES) this.mails = []
+    else this.mails.fill(undefined, 0, this.count)
+    this.count = 0
     this.executed.length = 0
     this.removed.length = 0
     if (this.events.length > 0) this.events = []
@@ -244,7 +248,7 @@ export class Batch {
     const writer = this.#writer
     const { backlog } = this.#waiting
     // Writing a large frame to the disk takes long. Updates that came in the meantime get their own frame first.
-    const isOthers = this.#wasLarge && this.mails.length > 0
+    const isOthers = this.#wasLarge && this.count > 0
     if (this.#unended !== undefined || !backlog.isReady || isOthers) return
     this.#lookedAt = performance.now()
     const until = this.#lookedAt + BACKLOG_MS
@@ -343,7 +347,7 @@ export class Batch {
     // Within a zone, or going past places, an update takes hardly longer than reading the clock, except if a user with many stays
     // is requested, or if trips are told about them.
     const isCheap = partition.zoneHits + partition.passes !== cheap && !wantsUser && partition.meetings === 0
-    if (!isCheap || this.mails.length % UPDATES_A_LOOK === 0) this.#look(mail, partition.meetings)
+    if (!isCheap || this.count % UPDATES_A_LOOK === 0) this.#look(mail, partition.meetings)
     const { takenBack } = submitter
     if (takenBack !== undefined && (result instanceof Crowded || result instanceof Unwritten)) {
       this.#giveBack(mail, takenBack)
@@ -353,14 +357,17 @@ export class Batch {
       this.#prepare(mail, result)
       return false
     }
-    this.mails.push(mail)
+    if (this.count < this.mails.length) this.mails[this.count] = mail
+    else this.mails.push(mail)
+    this.count++
     if (typeof result === 'symbol') {
       if (result === RATE_LIMITED) this.#counters.rateLimited++
-      this.results.push(errorOf(result))
+      mail.result = errorOf(result)
     } else {
       if (result.repeated) this.#counters.repeats++
       else this.#counters.updates++
-      this.results.push(result)
+      mail.result = result
+      mail.row = partition.row
     }
     return true
   }

@@ -152,14 +152,15 @@ export class ActorHost implements Intake {
   submit(updates: readonly Update[], bytes: number, submitter: Submitter): void {
     const share = Math.ceil(bytes / updates.length) + UPDATE_OVERHEAD_BYTES
     if (!this.#parts.mailbox.tryAcquire(share * updates.length)) throw overloaded()
-    for (const update of updates) this.#mailboxes.post({ update, bytes: share, submitter })
+    for (const update of updates)
+      this.#mailboxes.post({ update, bytes: share, submitter, result: undefined, row: -1 })
     this.#schedule()
   }
 
   submitOne(update: Update, bytes: number, submitter: Submitter): void {
     const share = bytes + UPDATE_OVERHEAD_BYTES
     if (!this.#parts.mailbox.tryAcquire(share)) throw overloaded()
-    this.#mailboxes.post({ update, bytes: share, submitter })
+    this.#mailboxes.post({ update, bytes: share, submitter, result: undefined, row: -1 })
     this.#schedule()
   }
 
@@ -340,27 +341,26 @@ export class ActorHost implements Intake {
 
   /** The batch is durable: delivers the results, runs readers, and continues. */
   #tell(): void {
-    const { mails, results, executed } = this.#batch
+    const { mails, count, executed } = this.#batch
     if (this.observer !== undefined) this.#show(this.observer)
     if (this.#batch.isFed) this.#parts.dispatcher?.committed(this.#parts.partitions)
     let bytes = this.#batch.bytesTakenBack
-    for (const mail of mails) bytes += mail.bytes
+    for (let i = 0; i < count; i++) bytes += mails[i]!.bytes
     this.#parts.mailbox.release(bytes)
     this.#adaptRoom(bytes)
-    for (let i = 0; i < mails.length; i++) {
-      const { update, submitter } = mails[i]!
-      const result = results[i]!
+    for (let i = 0; i < count; i++) {
+      const { update, submitter, result } = mails[i]!
       if (result instanceof ApiError) submitter.refused(result, update)
       else {
-        if (result.trips !== undefined) this.#parts.dispatcher?.moved(update.scope, update.deviceId)
-        submitter.applied(result, update)
+        if (result!.trips !== undefined) this.#parts.dispatcher?.moved(update.scope, update.deviceId)
+        submitter.applied(result!, update)
       }
     }
     for (const { command, result } of executed) {
       this.#parts.mailbox.release(command.bytes)
       command.done(result)
     }
-    this.#lastBatch = mails.length > 0 ? mails.length : this.#lastBatch >> 1
+    this.#lastBatch = count > 0 ? count : this.#lastBatch >> 1
     this.#batch.clear()
     const readers = this.#readers
     this.#readers = []
@@ -379,17 +379,16 @@ export class ActorHost implements Intake {
   }
 
   #show(observer: PositionObserver): void {
-    const { mails, results, removed } = this.#batch
+    const { mails, count, removed } = this.#batch
     for (const { scope, deviceId, recordId } of removed) observer.removed(scope, deviceId, recordId)
-    for (let i = 0; i < mails.length; i++) {
-      const result = results[i]!
-      if (result instanceof ApiError || result.repeated) continue
-      const { update } = mails[i]!
+    for (let i = 0; i < count; i++) {
+      const { update, result, row } = mails[i]!
+      if (result instanceof ApiError || result!.repeated) continue
       const { partitions } = this.#parts
       const index = this.#mailboxes.indexOf(update)
-      const handle = result.row * partitions.length + index
+      const handle = row * partitions.length + index
       if (observer.stirred?.(handle) === true) continue
-      observer.moved(this.#position.at(partitions[index]!.table, result.row, update.deviceId, handle))
+      observer.moved(this.#position.at(partitions[index]!.table, row, update.deviceId, handle))
     }
   }
 }

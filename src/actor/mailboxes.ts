@@ -1,7 +1,9 @@
 import { Backlog } from '../runtime/backlog.ts'
+import type { ApiError } from '../runtime/errors.ts'
 import { deviceHash } from '../model/deviceHash.ts'
 import type { Update } from '../model/update.ts'
 import type { Measured } from '../rules/measured.ts'
+import type { Applied } from './applied.ts'
 import type { Command } from './command.ts'
 import type { Partition } from './partition.ts'
 import type { Submitter } from './port.ts'
@@ -12,6 +14,10 @@ export interface UpdateMail {
   /** The bytes that are counted in the bound. */
   readonly bytes: number
   readonly submitter: Submitter
+  /** Its result, once it has been applied or refused. */
+  result: Applied | ApiError | undefined
+  /** The row of its record in its partition's table; −1 if it was refused. */
+  row: number
   /** The measurements that were made for it before its evaluation. */
   measured?: Measured
   /** See {@link Prepared}. */

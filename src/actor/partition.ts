@@ -12,7 +12,7 @@ import { EVALUATE, placesPast } from '../rules/places.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { hasOnlyPassing, ZONE, zoneCosine, type ZonesLeft } from '../rules/safeZone.ts'
 import { Unready } from '../rules/unready.ts'
-import type { Applied } from './applied.ts'
+import { NO_EVENTS, type Applied } from './applied.ts'
 import type { ActorTable, ActorType } from './actorType.ts'
 import { ACTOR_TYPES, DEVICES } from './actorTypes.ts'
 import type { FrameWriter } from './commitCodec.ts'
@@ -58,7 +58,6 @@ const EARLY_MS = 100
 /** When there is no room for more data, known users may still change data of up to this many characters. */
 const MAX_FULL_TEXT = 1024
 
-const NO_EVENTS: readonly string[] = []
 const NO_TRANSITIONS: readonly Transition[] = []
 
 export class Partition {
@@ -120,6 +119,8 @@ export class Partition {
    * handled it and it moves no trips.
    */
   meetings = 0
+  /** The row of the record of the last update that was applied. */
+  row = -1
 
   /** The actors of one of the partition's types. */
   tableOf<T extends ActorTable>({ number }: Pick<ActorType<T>, 'number' | 'createTable'>): T {
@@ -202,6 +203,7 @@ export class Partition {
     const isTold = movesTrips(update, view.trips)
     if (repeatOf >= 0) {
       const own = row >= 0 ? row : repeatOf
+      this.row = own
       const number = isTold ? 0 - this.feed.last : undefined
       return resultOf(table, own, view, update, wantsUser, NO_EVENTS, true, number)
     }
@@ -240,6 +242,7 @@ export class Partition {
     const next = limited ? Math.max(allowedAt, update.receivedAt) + this.#intervalMs : allowedAt
     // A new record becomes the head of its device's chain.
     table.setNextAllowedAt(row < 0 ? at : first, next)
+    this.row = at
     if (!isTold) return resultOf(table, at, view, update, wantsUser, events, false, undefined)
     const { number, trips } = this.#tell(at, update, view, time, writer)
     return resultOf(table, at, view, update, wantsUser, events, false, number, trips)

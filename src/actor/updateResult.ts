@@ -3,7 +3,14 @@ import type { Profile } from '../model/device.ts'
 import { verdictOf } from '../model/fraud.ts'
 import type { Update } from '../model/update.ts'
 import type { ScopeView } from '../rules/port.ts'
-import { AppliedForUser, AppliedWithManyVisits, MANY_VISITS, type Applied } from './applied.ts'
+import {
+  AppliedForUser,
+  AppliedWithManyVisits,
+  MANY_VISITS,
+  NO_EVENTS,
+  UNEVENTFUL,
+  type Applied,
+} from './applied.ts'
 import type { DeviceTable, UserHead } from './deviceTable.ts'
 import type { ShortcutOutcome } from './feedShortcut.ts'
 import {
@@ -40,7 +47,10 @@ export function resultOf(
   feed: number | undefined,
   trips?: ShortcutOutcome,
 ): Applied {
-  if (!wantsUser) return { user: '', events, repeated, row, feed, trips }
+  if (!wantsUser) {
+    const isUneventful = events === NO_EVENTS && !repeated && feed === undefined
+    return isUneventful ? UNEVENTFUL : { user: '', events, repeated, feed, trips }
+  }
   const now = update.receivedAt
   const { fraud } = view.settings
   const verdict =
@@ -54,7 +64,6 @@ export function resultOf(
         { profile, scope: update.scope, view, now, tail },
         events,
         repeated,
-        row,
         verdict,
         feed,
         trips,
@@ -62,7 +71,7 @@ export function resultOf(
     }
     head = writeHead(table, row, view, now)
   }
-  return new AppliedForUser(userParts(table, row, head), events, repeated, row, verdict, feed, trips)
+  return new AppliedForUser(userParts(table, row, head), events, repeated, verdict, feed, trips)
 }
 
 /**

@@ -101,14 +101,19 @@ export function step(before: Stays, facts: StepFacts, now: Circumstances): StepR
     visits: changed ? stays : visits,
     approaches: sameOrSorted(before.approaches, approaches),
     crossed: crossings.length === 0 ? NONE_CROSSED : crossings.map(([entered]) => entered.geofence.id),
-    transitions: joined(crossings.flat(), exits, entries, dwells),
+    transitions: joined(crossings, exits, entries, dwells),
   }
 }
 
 /** All transitions, one list after the other. There may be thousands, so the only list that has some is not copied. */
-function joined(...lists: readonly GeofenceTransition[][]): readonly GeofenceTransition[] {
-  const full = lists.filter(({ length }) => length > 0)
-  return full.length > 1 ? full.flat() : (full[0] ?? NO_TRANSITIONS)
+function joined(
+  crossings: readonly (readonly GeofenceTransition[])[],
+  ...lists: readonly GeofenceTransition[][]
+): readonly GeofenceTransition[] {
+  // Most updates that are evaluated change nothing.
+  if (crossings.length === 0 && lists.every(({ length }) => length === 0)) return NO_TRANSITIONS
+  const full = [crossings.flat(), ...lists].filter(({ length }) => length > 0)
+  return full.length > 1 ? full.flat() : full[0]!
 }
 
 /** The crossings in the order of entry, and then of geofence ids. */

@@ -31,7 +31,6 @@ const LISTS = [
   '/v1/webhooks',
   '/v1/settings',
   '/v1/keys',
-  '/v1/audit',
 ]
 
 t.test('everything comes back', { skip }, async (t) => {

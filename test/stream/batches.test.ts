@@ -332,8 +332,9 @@ t.test('a device whose record is removed after it has moved is gone at the tick'
   const { engine, move, tick, watch, feature } = world()
   watch('w', true)
   const id = async (moved: ReturnType<typeof move>) => {
-    const applied = (await moved) as { readonly row: number }
-    return engine.host.partitions[0]!.table.recordId(applied.row)
+    await moved
+    const [partition] = engine.host.partitions
+    return partition!.table.recordId(partition!.row)
   }
   await move('a', 1)
   t.same(tick(), ['enter a 1'])

@@ -236,8 +236,9 @@ async function toldExactly(positionsOf: (engine: Engine) => Positions): Promise<
           const told = engine.track(update).then((result) => applied(result))
           pending.push(told)
           if (scope === 0) {
-            const { row } = await told
-            const profile = engine.host.partitionOf(deviceId).table.profile(row)
+            await told
+            const { table, row } = engine.host.partitionOf(deviceId)
+            const profile = table.profile(row)
             const { id, userId: owner } = profile
             const isInMiddle = profile.visits.length > 0
             latest.set(deviceId, {
