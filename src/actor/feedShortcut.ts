@@ -52,9 +52,9 @@ export interface ShortcutOutcome {
   readonly moving?: MovingTrip | undefined
 }
 
-/** The JSON of a trip under way, in pieces around what an update changes. */
+/** The JSON of a trip under way, in texts around what an update changes. */
 export interface MovingTrip {
-  readonly pieces: MovingPieces
+  readonly texts: MovingTexts
   /** In epoch milliseconds. */
   readonly updatedAt: number
   /** The ETA. */
@@ -62,9 +62,9 @@ export interface MovingTrip {
   readonly meters: number
 }
 
-/** In UTF-8. The distance of the ETA follows its duration. */
-export interface MovingPieces {
-  readonly beforeDate: Buffer
-  readonly beforeDuration: Buffer
-  readonly end: Buffer
+/** The distance of the ETA follows its duration, as `,"distance":`. */
+export interface MovingTexts {
+  readonly beforeDate: string
+  readonly beforeDuration: string
+  readonly end: string
 }

@@ -1,7 +1,6 @@
-import type { MovingPieces } from '../actor/feedShortcut.ts'
+import type { MovingTexts } from '../actor/feedShortcut.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Trip } from '../model/trip.ts'
-import type { MovingTexts } from './tripRecord.ts'
 
 /**
  * The trips of one partition that moved lately, unpacked.
@@ -66,11 +65,11 @@ export class MovedTrips {
       this.#youngBytes += bytes - before
       kept.trip = trip
       kept.bytes = bytes
-      kept.geofence = kept.texts = kept.pieces = undefined
+      kept.geofence = kept.texts = undefined
       return
     }
     this.#old.delete(row)
-    const unknown = { geofence: undefined, revision: 0, texts: undefined, pieces: undefined }
+    const unknown = { geofence: undefined, revision: 0, texts: undefined }
     this.#young.set(row, { trip, bytes, ...unknown })
     this.#youngBytes += bytes
   }
@@ -107,6 +106,4 @@ export interface KeptTrip {
   revision: number
   /** Its JSON around what moves. */
   texts: MovingTexts | undefined
-  /** The same as bytes. */
-  pieces: MovingPieces | undefined
 }

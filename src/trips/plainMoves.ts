@@ -1,5 +1,5 @@
 import type { CommandCommit } from '../actor/command.ts'
-import type { MovingPieces, MovingTrip, ShortcutOutcome } from '../actor/feedShortcut.ts'
+import type { MovingTexts, MovingTrip, ShortcutOutcome } from '../actor/feedShortcut.ts'
 import type { Partition } from '../actor/partition.ts'
 import type { StoreSalt } from '../events/ids.ts'
 import type { StoredEvent } from '../events/port.ts'
@@ -17,7 +17,7 @@ import { knownGeofences } from './step.ts'
 import { TRIPS } from './tripActor.ts'
 import type { Course } from './tripCourses.ts'
 import { tripEventWith } from './tripEvents.ts'
-import { movingJson, movingPieces, movingTexts, type MovingTexts } from './tripRecord.ts'
+import { movingJson, movingTexts } from './tripRecord.ts'
 
 /**
  * The plain moves of a frame (machine/plainMove.ts), which leave nothing but another course.
@@ -94,8 +94,7 @@ export class PlainMoves {
       number,
       toldAt: isTold ? time : (before?.toldAt ?? trip.toldAt ?? NaN),
     }
-    const texts = (kept.texts ??= movingTexts(trip))
-    const outcome = new PlainOutcome(texts, (kept.pieces ??= movingPieces(texts)), course)
+    const outcome = new PlainOutcome((kept.texts ??= movingTexts(trip)), course)
     const { metadata } = profile
     this.#taken.push({ partition, row, kept, course, isTold, update, metadata, outcome })
     return outcome
@@ -155,22 +154,20 @@ interface Taken {
 /** The outcome of a plain move. Its text is made only where it is wanted: most answers are written as bytes. */
 class PlainOutcome implements ShortcutOutcome, MovingTrip {
   events = NO_EVENTS
-  readonly pieces: MovingPieces
+  readonly texts: MovingTexts
   readonly updatedAt: number
   readonly minutes: number
   readonly meters: number
-  readonly #texts: MovingTexts
 
-  constructor(texts: MovingTexts, pieces: MovingPieces, { updatedAt, minutes, meters }: Course) {
-    this.#texts = texts
-    this.pieces = pieces
+  constructor(texts: MovingTexts, { updatedAt, minutes, meters }: Course) {
+    this.texts = texts
     this.updatedAt = updatedAt
     this.minutes = minutes
     this.meters = meters
   }
 
   get trip(): string {
-    return movingJson(this.#texts, this)
+    return movingJson(this.texts, this)
   }
 
   get moving(): MovingTrip {

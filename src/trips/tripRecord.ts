@@ -1,4 +1,4 @@
-import type { MovingPieces } from '../actor/feedShortcut.ts'
+import type { MovingTexts } from '../actor/feedShortcut.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
@@ -57,14 +57,7 @@ function beforeEta(trip: Trip) {
   }
 }
 
-/** The JSON of a trip around the members that its course changes (tripCourses.ts). */
-export interface MovingTexts {
-  readonly beforeDate: string
-  readonly beforeDuration: string
-  readonly end: string
-}
-
-/** The texts around what moves of a trip with an ETA, and without legs and a schedule. */
+/** The texts around the members that its course changes (tripCourses.ts), of a trip with an ETA, and without legs and a schedule. */
 export function movingTexts(trip: Trip): MovingTexts {
   const middle = JSON.stringify(beforeEta(trip)).slice(1, -1)
   return {
@@ -80,15 +73,6 @@ export function movingJson(
   { updatedAt, minutes, meters }: Pick<Course, 'updatedAt' | 'minutes' | 'meters'>,
 ): string {
   return `${beforeDate}${isoDate(updatedAt)}${beforeDuration}${minutes},"distance":${meters}${end}`
-}
-
-/** The same texts as bytes. */
-export function movingPieces({ beforeDate, beforeDuration, end }: MovingTexts): MovingPieces {
-  return {
-    beforeDate: Buffer.from(beforeDate),
-    beforeDuration: Buffer.from(beforeDuration),
-    end: Buffer.from(end),
-  }
 }
 
 /**

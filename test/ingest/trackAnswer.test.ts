@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import t from 'tap'
 import { keptHead, userJson } from '../../src/actor/userRecord.ts'
 import { trackAnswer } from '../../src/ingest/trackAnswer.ts'
-import { movingJson, movingPieces } from '../../src/trips/tripRecord.ts'
+import { movingJson } from '../../src/trips/tripRecord.ts'
 import { userWithTrip } from '../../src/trips/usersWithTrips.ts'
 import type { UserParts } from '../../src/actor/port.ts'
 import fc from '../kit/fastCheck.ts'
@@ -76,13 +76,13 @@ t.test('the bytes equal those of the text', async (t) => {
   t.pass('all are')
 })
 
-t.test('a trip in pieces is written like its text', async (t) => {
+t.test('a trip whose texts stay is written like its whole text', async (t) => {
   const drawnText = fc.string({ unit: 'grapheme' })
   const moving = fc.record({ updatedAt: time, minutes: decimals(10_000, 1), meters: fc.nat(10_000_000) })
   const texts = fc.record({ beforeDate: drawnText, beforeDuration: drawnText, end: drawnText })
   fc.assert(
     fc.property(user, beacons, texts, moving, (drawn, around, between, course) => {
-      const bytes = trackAnswer(drawn, [], around, { pieces: movingPieces(between), ...course })
+      const bytes = trackAnswer(drawn, [], around, { texts: between, ...course })
       assert.ok(bytes)
       const written = Buffer.from(bytes).toString()
       const whole = trackAnswer(drawn, [], around, movingJson(between, course))
