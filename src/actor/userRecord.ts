@@ -5,7 +5,14 @@ import { isoDate } from '../model/isoDate.ts'
 import { shownChain, shownPlace, shownStay, topChains, type PlaceStays } from '../model/place.ts'
 import { shownSegments } from '../model/segment.ts'
 import { isLive, type ScopeId } from '../model/scope.ts'
-import { beaconContext, fraudText, geofenceContext, outlineIn, regionMembers } from '../events/record.ts'
+import {
+  beaconContext,
+  fraudText,
+  geofenceContext,
+  outlineIn,
+  placeText,
+  regionMembers,
+} from '../events/record.ts'
 import { isMeantFor } from '../rules/geofenceRules.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { regionsOf } from '../rules/regions.ts'
@@ -129,7 +136,7 @@ function placeMembers(stays: PlaceStays, { settings }: ScopeView): string {
   const { nearby, visited } = stays
   const { places, nearbyPlaceChains } = settings
   const stay = shownStay(stays, settings)
-  const place = stay === undefined ? '' : `,"place":${JSON.stringify(shownPlace(stay.place, settings))}`
+  const place = stay === undefined ? '' : `,"place":${placeText(shownPlace(stay.place, settings))}`
   const watched = nearby.filter(({ slug }) => nearbyPlaceChains.includes(slug))
   const near =
     nearbyPlaceChains.length === 0

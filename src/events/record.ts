@@ -205,14 +205,26 @@ function moreOf(currentlyOperating: boolean | undefined, duration: number | unde
   return duration === undefined ? hours : `${hours},"duration":${duration}`
 }
 
+/** The JSON of a place. The events of all users in a street name the same few places. */
+export function placeText(place: ShownPlace): string {
+  let text = placeTexts.get(place)
+  if (text === undefined) {
+    text = JSON.stringify(place)
+    placeTexts.set(place, text)
+  }
+  return text
+}
+
+const placeTexts = new WeakMap<ShownPlace, string>()
+
 /** What an event without a geofence is about, as a member of its record. */
 function subjectOf(transition: Transition): string {
   const { beacon, region } = transition
   if (transition.place !== undefined) {
     const { place, alternatePlaces } = transition
     const others =
-      alternatePlaces === undefined ? '' : `,"alternatePlaces":${JSON.stringify(alternatePlaces)}`
-    return `,"place":${JSON.stringify(place)}${others}`
+      alternatePlaces === undefined ? '' : `,"alternatePlaces":[${alternatePlaces.map(placeText).join(',')}]`
+    return `,"place":${placeText(place)}${others}`
   }
   if (region !== undefined) return `,"region":${JSON.stringify(region)}`
   if (transition.fraud === undefined) return `,"beacon":${JSON.stringify(beaconContext(beacon!))}`

@@ -67,18 +67,25 @@ export interface ShownPlace {
  * A place as an environment sees it.
  * @param settings those of the environment
  */
-export function shownPlace(
-  { id, name, categories, position, chain }: Place,
-  settings: Pick<Settings, 'chainMappings' | 'chainMetadata'>,
-): ShownPlace {
-  return {
+export function shownPlace(place: Place, settings: ChainSettings): ShownPlace {
+  const last = shownBefore.get(place)
+  if (last?.settings === settings) return last.shown
+  const { id, name, categories, position, chain } = place
+  const shown: ShownPlace = {
     _id: id,
     name,
     categories,
     location: { type: 'Point', coordinates: position },
     ...(chain !== undefined && { chain: shownChain(chain, settings) }),
   }
+  shownBefore.set(place, { settings, shown })
+  return shown
 }
+
+type ChainSettings = Pick<Settings, 'chainMappings' | 'chainMetadata'>
+
+/** Each place as it was shown last, and the settings, which an edit replaces. */
+const shownBefore = new WeakMap<Place, { readonly settings: ChainSettings; readonly shown: ShownPlace }>()
 
 /** A stay in a place. It contains what is shown of the place, because the place may leave the data in the meantime. */
 export interface PlaceStay {

@@ -3,7 +3,14 @@ import type { PlaceTransition } from '../model/event.ts'
 import { passesFilters, shownPlace, type Place, type PlaceStay, type PlaceStays } from '../model/place.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
-import { Unfetched, Unknown, type Atlas, type NearestOfChain, type PlacesHere } from './atlas.ts'
+import {
+  AROUND_METERS,
+  Unfetched,
+  Unknown,
+  type Atlas,
+  type NearestOfChain,
+  type PlacesHere,
+} from './atlas.ts'
 import type { Circumstances } from './circumstances.ts'
 import type { DeviceState } from './deviceState.ts'
 import type { Context, Evaluator, Explanation, Situation, Spot, Step } from './evaluator.ts'
@@ -145,9 +152,14 @@ function closeFacts(
   const candidates = candidatesAmong(here, now.settings.placeFilters, now.accuracy, 1)
   const [likeliest] = candidates
   if (likeliest === undefined || likeliest.meters >= here.restMeters) return undefined
-  // An entry tells the next candidates.
   const { first, isStop } = decideFirst(places, candidates, now)
-  return first !== undefined && isStop ? undefined : { here, candidates, stayAt }
+  if (first === undefined || !isStop) return { here, candidates, stayAt }
+  // An entry tells the next candidates.
+  const entered = candidatesAmong(here, now.settings.placeFilters, now.accuracy, MOST_NEEDED)
+  const last = entered[MOST_NEEDED - 1]
+  return last !== undefined && Math.max(0, last.meters) < here.restMeters
+    ? { here, candidates: entered, stayAt }
+    : undefined
 }
 
 /** The update must be evaluated. */
@@ -245,7 +257,8 @@ function positionOf(
   if (found !== undefined) return found.meters
   // The place is farther away, or has left the data. The data at its own point decide that.
   const [x, y] = place.position
-  const there = atlas.placesAt(y, x)
+  // Its point is no farther from its edge than it extends.
+  const there = atlas.placesAt(y, x, Math.min(AROUND_METERS, place.extentMeters))
   if (there instanceof Unfetched) return there
   if (!(there instanceof Unknown) && there.isCovered) {
     if (there.near.some((one) => one.place.id === place.id)) return Infinity
