@@ -119,9 +119,13 @@ export class FrameWriter {
   }
 
   event(event: CommittedEvent): void {
-    this.#reserve(8 + event.json.length * 3)
+    const { json } = event
+    // A character takes up to three bytes. They are counted only at the end of the room, where all of the frame would be
+    // copied for the last of its events otherwise.
+    const most = 8 + json.length * 3
+    this.#reserve(this.#at + most <= this.#buffer.length ? most : 8 + Buffer.byteLength(json))
     this.#buffer.writeUInt32LE(event.scope, this.#at)
-    const length = this.#buffer.write(event.json, this.#at + 8, 'utf8')
+    const length = this.#buffer.write(json, this.#at + 8, 'utf8')
     this.#buffer.writeUInt32LE(length, this.#at + 4)
     this.#at += 8 + length
     this.#events++

@@ -441,3 +441,31 @@ t.test('stored data stays readable: partitions, frames and profiles', async (t) 
     },
   ])
 })
+
+t.test('the room that a writer was told to expect is enough, so that nothing is copied', (t) => {
+  const writer = new FrameWriter()
+  writer.begin(0)
+  writer.beginCommit(0, 1, 1)
+  const json = JSON.stringify({ text: 'x'.repeat(500) })
+  const COUNT = 5000
+  writer.expect(COUNT * (8 + json.length))
+  const { buffer } = writer.view
+  for (let i = 0; i < COUNT; i++) writer.event({ scope: 1, json })
+  t.equal(writer.view.buffer, buffer)
+  writer.event({ scope: 1, json: JSON.stringify('ж'.repeat(2000)) })
+  t.ok(writer.endCommit())
+  let events = 0
+  let last = ''
+  readFrame(writer.take(), {
+    wantsEvents: true,
+    commit: () => true,
+    tableOf: () => undefined,
+    event: ({ json: read }) => {
+      events++
+      last = read
+    },
+  })
+  t.equal(events, COUNT + 1)
+  t.equal(JSON.parse(last), 'ж'.repeat(2000), 'characters of several bytes have room, too')
+  t.end()
+})
