@@ -3,12 +3,14 @@ import { GEOCODER_WORKER } from '../../../workers/urls.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { ShortFirstQueue, withEstimate } from '../../runtime/shortFirstQueue.ts'
 import { openThreadPool } from '../../runtime/threadPool.ts'
 import { OSM_CREDIT } from '../../model/credits.ts'
 import type { Position } from '../../model/geofence.ts'
 import type { AreaFinder, PlaceArea } from '../../registry/geofences/areaFinder.ts'
 import type { MapRegion, MapRegions } from '../extract/port.ts'
 import { AIRPORT_ATTRIBUTION, WORLD_ATTRIBUTION } from '../world/port.ts'
+import { estimatedMs } from './estimate.ts'
 import type { GeocoderAnswer, GeocoderQuestion, GeocoderReply, GeocoderTask } from './geocoderThread.ts'
 import type {
   Address,
@@ -29,7 +31,10 @@ const CHAIN_ATTRIBUTION = 'name-suggestion-index'
 /** How many questions may wait, besides those that are being answered. Each takes about a millisecond. */
 const MOST_WAITING = 256
 
-/** Answers in threads, so that no question delays tracking. They start with the first question. */
+/**
+ * Answers in threads, so that no question delays tracking. They start with the first question. Of the questions that wait,
+ * those that take less time are answered first.
+ */
 export class GeocoderPool implements Geocoder, AreaFinder, Service {
   readonly name = 'geocoder'
   readonly #regions: MapRegions
@@ -50,6 +55,7 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
       thread: 'a geocoding thread',
       logger,
       mostWaiting: MOST_WAITING,
+      queue: new ShortFirstQueue(),
     })
   }
 
@@ -134,7 +140,8 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
       throw new ApiError(503, 'Too many geocoding requests at once.', { retryAfter: 1 })
     const inService = this.#regions.all.filter(({ places }) => places !== undefined)
     const regions = inService.map(({ places, bounds }) => ({ file: places!, bounds }))
-    const reply = await this.#pool.run({ ...question, world, regions })
+    const task = withEstimate({ ...question, world, regions }, estimatedMs(question))
+    const reply = await this.#pool.run(task)
     if ('unreadable' in reply) {
       this.#logger.warn({ reason: reply.unreadable }, 'a place database cannot be read')
       throw new ApiError(503, 'A place database cannot be read; the log of the server says why.', {

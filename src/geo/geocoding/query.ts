@@ -4,7 +4,7 @@ import { JOIN_WORDS, UNIT_WORDS } from '../text/wordClasses.ts'
 import { numberKey, numberValue } from '../records/houseNumbers.ts'
 
 /** How many words of a query are read. Hardly any address has more. */
-const MAX_WORDS = 20
+export const MAX_WORDS = 20
 /** How many words of a query may be the house number. More are a mistake. */
 const MAX_NUMBERS = 4
 const LIGHT_SHARE = 0.3
