@@ -2,9 +2,9 @@ import { GeocoderThread, type GeocoderTask } from '../src/geo/geocoding/geocoder
 import { stampOf } from '../src/geo/placeDatabase/fileHeader.ts'
 import { PlaceDatabase } from '../src/geo/placeDatabase/reader.ts'
 import { WorldDatabase } from '../src/geo/world/worldDatabase.ts'
-import { lowerPriority } from '../src/runtime/threadPriority.ts'
+import { runWhenIdle } from '../src/runtime/threadPriority.ts'
 
-lowerPriority()
+runWhenIdle()
 
 const thread = new GeocoderThread(
   (file) => new PlaceDatabase(file),

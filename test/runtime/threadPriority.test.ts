@@ -1,6 +1,7 @@
 /** Which threads of a server tracking goes before: a real server, and what Linux says of its threads. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import t from 'tap'
 import { withoutFirst } from '../../src/runtime/threadPriority.ts'
 import { startServer } from '../kit/server.ts'
@@ -66,5 +67,35 @@ t.test(
         processors.find((list) => list !== all),
         left,
       )
+  },
+)
+
+const SCHED_IDLE = 5
+
+/** The scheduling class of each thread of a process; proc(5), field 41 of `stat`. */
+function classesOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).map((task) => {
+    const stat = readFileSync(`/proc/${pid}/task/${task}/stat`, 'utf8')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[38])
+  })
+}
+
+t.test(
+  'a search runs when nothing else wants its processor, and nothing else does',
+  {
+    skip:
+      !LINUX || availableParallelism() === 1 || spawnSync('chrt', ['--version']).error !== undefined
+        ? 'Linux only, with chrt and two processors'
+        : false,
+  },
+  async (t) => {
+    const server = await startServer(t)
+    t.notOk(classesOf(server.pid).includes(SCHED_IDLE), 'no thread searches yet')
+    const { status } = await server.api('GET', '/v1/geocode/forward?query=Montevideo')
+    t.equal(status, 200)
+    const classes = classesOf(server.pid)
+    t.equal(classes.filter((one) => one === SCHED_IDLE).length, 1, 'the thread that searches')
+    t.equal(classes.filter((one) => one === 0).length, classes.length - 1)
+    t.equal(nicesOf(server.pid).filter((nice) => nice === 10).length, 1)
   },
 )
