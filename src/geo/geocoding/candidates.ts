@@ -27,10 +27,10 @@ export function regionCandidates(
   options: CandidateOptions,
 ): GeocodeCandidate[] {
   const candidates: GeocodeCandidate[] = []
-  const add = (hits: readonly SearchHit[]): boolean => {
+  const add = (hits: readonly SearchHit[], words: ReadonlySet<string>): boolean => {
     const fresh = hits.flatMap((hit) => hitCandidates(region, hit, query, options))
     candidates.push(...fresh)
-    return fresh.some((one) => isEnough(query, one))
+    return fresh.some((one) => isEnough(query, one, words))
   }
   recall(options.searches.of(region.index), query, add, options)
   for (const join of query.joins.slice(0, MOST_JOINS))
@@ -40,10 +40,10 @@ export function regionCandidates(
 
 export function worldCandidates(world: World, query: Query, options: CandidateOptions): GeocodeCandidate[] {
   const candidates: GeocodeCandidate[] = []
-  const add = (hits: readonly SearchHit[]): boolean => {
+  const add = (hits: readonly SearchHit[], words: ReadonlySet<string>): boolean => {
     const fresh = hits.flatMap((hit) => itemCandidates(world, hit, query, NOTHING_TAKEN, options))
     candidates.push(...fresh)
-    return fresh.some((one) => isEnough(query, one))
+    return fresh.some((one) => isEnough(query, one, words))
   }
   recall(options.searches.of(world.index), query, add, options)
   return candidates
@@ -64,9 +64,14 @@ export function optimisticText(
   return textScore(query, best, share)
 }
 
-/** Whether nothing better will be found, because it has every number of the query. */
-function isEnough(query: Query, one: GeocodeCandidate): boolean {
-  const hasNumbers = query.words.every(({ isNumeric }, index) => !isNumeric || one.fits[index]! >= MATCHED)
+/**
+ * Whether nothing better will be found, because it has every number of the query.
+ * @param words with which it was found: it has them in its name or in those of the areas around it, as a postal code
+ */
+function isEnough(query: Query, one: GeocodeCandidate, words: ReadonlySet<string>): boolean {
+  const hasNumbers = query.words.every(
+    ({ isNumeric, text }, index) => !isNumeric || one.fits[index]! >= MATCHED || words.has(text),
+  )
   return hasNumbers && optimisticText(query, one) >= ENOUGH_TEXT
 }
 

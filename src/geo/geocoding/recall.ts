@@ -15,9 +15,10 @@ const MOST_FORMS = 12
 /** Which words of a query may differ by one letter from those of a name. */
 export type EditedWords = 'none' | 'unknown' | 'all'
 
-/**
- * Edits of all words are tried for at most this many words, because each word costs some hundred look-ups in an index.
- */
+/** With as many words, their pairs are looked up before words are combined. Fewer words have fewer ways than pairs. */
+const LEAST_PAIRED = 4
+
+/** How many words of a query are edited, because each costs some dozen look-ups in an index. */
 const MOST_EDITED = 8
 
 /** What is tried, one after the other until something fits. Each step costs more than the one before. */
@@ -27,6 +28,7 @@ export function editedWordsOf({ words }: Query): EditedWords[] {
 
 /** A word of the query as the index knows it. */
 interface KnownWord extends SearchedWord {
+  readonly text: string
   readonly isLight: boolean
   readonly count: number
 }
@@ -34,43 +36,48 @@ interface KnownWord extends SearchedWord {
 /**
  * Records that a query may mean: those with all of its words, or else with as many as possible. Words that no record
  * has, such as most house numbers, are left out.
+ * @param isEnough whether no records with fewer words are wanted, after those with some
  */
 export function recall(
   index: IndexSearches,
   query: Query,
-  isEnough: (hits: readonly SearchHit[]) => boolean,
+  isEnough: (hits: readonly SearchHit[], words: ReadonlySet<string>) => boolean,
   { edited, near }: { readonly edited: EditedWords; readonly near?: Position | undefined },
 ): SearchHit[] {
+  let edits = 0
   const known = differentWords(query.words)
-    .map((word) => knownWord(index, word, edited))
+    .map((word) => knownWord(index, word, edited, () => ++edits <= MOST_EDITED))
     .filter((word) => word !== undefined)
     .sort((a, b) => a.count - b.count)
   const heavy = known.filter(({ isLight }) => !isLight)
   const words = (heavy.length > 0 ? heavy : known).slice(0, MOST_WORDS)
   if (words.length === 0) return []
   const hits = new Map<string, SearchHit>()
-  const search = (some: readonly KnownWord[], limit: number): SearchHit[] => {
-    const found = index.search(some, limit, near)
+  /** @returns whether the records with these words are enough */
+  const search = (some: readonly KnownWord[], limit: number): boolean => {
     const fresh: SearchHit[] = []
-    for (const hit of found) {
+    for (const hit of index.search(some, limit, near)) {
       const key = `${hit.kind} ${hit.record}`
       if (hits.has(key)) continue
       hits.set(key, hit)
       fresh.push(hit)
     }
-    return fresh
+    return fresh.length > 0 && isEnough(fresh, new Set(some.map(({ text }) => text)))
   }
   // Light words say little, but a letter after them says even less.
-  if (known.length > words.length && isEnough(search(known.slice(0, MOST_WORDS), MOST_HITS)))
-    return [...hits.values()]
-  let searches = 0
-  for (let left = words.length; left > 0; left--) {
-    const fresh: SearchHit[] = []
-    for (const some of subsets(words, left)) {
+  if (known.length > words.length && search(known.slice(0, MOST_WORDS), MOST_HITS)) return [...hits.values()]
+  if (search(words, MOST_HITS)) return [...hits.values()]
+  // Most words of a query that is not one address are in no record together.
+  const mayCombine = (one: KnownWord, other: KnownWord): boolean =>
+    words.length < LEAST_PAIRED || index.areTogether(one, other)
+  let searches = 1
+  for (let left = words.length - 1; left > 0; left--) {
+    let isFound = false
+    for (const some of subsets(words, left, mayCombine)) {
       if (searches++ >= MOST_SEARCHES) break
-      fresh.push(...search(some, left === words.length ? MOST_HITS : MOST_HITS_OF_SOME))
+      if (search(some, MOST_HITS_OF_SOME)) isFound = true
     }
-    if (fresh.length > 0 && isEnough(fresh)) break
+    if (isFound) break
   }
   return [...hits.values()]
 }
@@ -86,6 +93,7 @@ function knownWord(
   index: IndexSearches,
   { text, canonical, isPrefix, isLight, isNumeric }: QueryWord,
   edited: EditedWords,
+  mayEdit: () => boolean,
 ): KnownWord | undefined {
   const forms = new Set<string>()
   const prefixes = new Set<string>()
@@ -97,7 +105,7 @@ function knownWord(
     else if (known > 0) forms.add(form)
   }
   const isKnown = forms.size + prefixes.size > 0
-  if (!isNumeric && (edited === 'all' || (edited === 'unknown' && !isKnown))) {
+  if (!isNumeric && (edited === 'all' || (edited === 'unknown' && !isKnown)) && mayEdit()) {
     for (const form of index.editsOf(text, isPrefix).slice(0, MOST_FORMS)) {
       if (isPrefix) prefixes.add(form)
       else forms.add(form)
@@ -105,15 +113,24 @@ function knownWord(
     }
   }
   if (forms.size + prefixes.size === 0) return undefined
-  return { forms: [...forms], prefixes: [...prefixes], isLight, count }
+  return { text, forms: [...forms], prefixes: [...prefixes], isLight, count }
 }
 
-/** All ways to choose a number of the items, in the order of the items. */
-function* subsets<Item>(items: readonly Item[], size: number, from = 0): Generator<Item[]> {
+/**
+ * All ways to choose a number of the items, in the order of the items.
+ * @param isAllowed whether two of them may be in one choice, the first one before the other
+ */
+function* subsets<Item>(
+  items: readonly Item[],
+  size: number,
+  isAllowed: (one: Item, other: Item) => boolean,
+): Generator<Item[]> {
   if (size === 0) {
     yield []
     return
   }
-  for (let at = from; at + size <= items.length; at++)
-    for (const rest of subsets(items, size - 1, at + 1)) yield [items[at]!, ...rest]
+  for (const [at, item] of items.entries()) {
+    const others = items.slice(at + 1).filter((other) => isAllowed(item, other))
+    for (const rest of subsets(others, size - 1, isAllowed)) yield [item, ...rest]
+  }
 }

@@ -13,6 +13,8 @@ import {
 
 /** Addresses that exist need some 25 different searches of an index, and crossings that do not exist some 80. */
 const MOST_SEARCHES = 100
+/** How many pairs of words are looked up. */
+const MOST_PAIRS = 100
 /** How many records are looked for around a point, in each size of cells. */
 const MOST_HITS_NEAR = 60
 
@@ -34,6 +36,7 @@ export class Searches {
 export class IndexSearches {
   readonly #index: SearchIndex
   readonly #found = new Map<string, readonly SearchHit[]>()
+  readonly #together = new Map<string, boolean>()
   readonly #edits = new Map<string, readonly string[]>()
 
   constructor(index: SearchIndex) {
@@ -61,6 +64,18 @@ export class IndexSearches {
       this.#found.set(key, found)
     }
     return found
+  }
+
+  /** Whether some record has both words. After too many different pairs, any two may be together. */
+  areTogether(one: SearchedWord, other: SearchedWord): boolean {
+    const key = JSON.stringify([one.forms, one.prefixes, other.forms, other.prefixes])
+    let areTogether = this.#together.get(key)
+    if (areTogether === undefined) {
+      if (this.#together.size >= MOST_PAIRS) return true
+      areTogether = this.#index.hasAll([one, other])
+      this.#together.set(key, areTogether)
+    }
+    return areTogether
   }
 
   countOf(form: string): number {

@@ -25,6 +25,8 @@ import type {
 } from './validation.ts'
 
 const MOST_HOUSES = 200
+/** For how many houses and streets the areas that contain them are looked up at most. */
+const MOST_LOOKED_AT = 200
 /** A shop with the same address must be within this distance. */
 const SHOP_METERS = 30
 /** How many characters of a postal code name an area. In Canada, these are the first three. */
@@ -89,6 +91,8 @@ function matchesOf(sources: SearchSources, { number, street, question }: Asked):
         regionCandidates(records, query, { language: 'en', edited, searches, housesOf }),
       )
       .filter(({ layer, reading }) => layer === 'street' || (layer === 'address' && reading?.key === wanted))
+      .sort((a, b) => fitOf(b) - fitOf(a))
+      .slice(0, MOST_LOOKED_AT)
       .map((candidate) => ({
         candidate,
         around: sources.surroundings(candidate.position, candidate.own, 'en'),
@@ -154,9 +158,13 @@ function isCity({ question, postal }: Asked, around: Surroundings): boolean {
  * suffix, do not make one better than another.
  */
 function bestOf(matches: readonly Match[]): Match[] {
-  const scoreOf = ({ candidate: { fits } }: Match): number => fits.reduce((sum, fit) => sum + fit, 0)
-  const best = matches.reduce((most, match) => Math.max(most, scoreOf(match)), 0)
-  return matches.filter((match) => scoreOf(match) >= best)
+  const best = matches.reduce((most, { candidate }) => Math.max(most, fitOf(candidate)), 0)
+  return matches.filter(({ candidate }) => fitOf(candidate) >= best)
+}
+
+/** How many parts of the question match. */
+function fitOf({ fits }: GeocodeCandidate): number {
+  return fits.reduce((sum, fit) => sum + fit, 0)
 }
 
 function unitsAt(matches: readonly Match[]): Set<string> {

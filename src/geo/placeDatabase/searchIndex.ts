@@ -155,8 +155,7 @@ export class SearchIndex {
       if (!this.hasPrefix(before)) break
       const rest = letters.slice(at)
       const after = rest.slice(1).join('')
-      for (const letter of alphabet) {
-        if (!this.hasPrefix(before + letter)) continue
+      for (const letter of this.#lettersAfter(before, alphabet)) {
         consider(before + letter + rest.join(''))
         if (rest.length > 0) consider(before + letter + after)
       }
@@ -165,6 +164,23 @@ export class SearchIndex {
       if (rest.length > 1) consider(before + rest[1]! + rest[0]! + rest.slice(2).join(''))
     }
     return [...known]
+  }
+
+  /** The letters of an alphabet, which is in order, that follow the beginning of known words. */
+  *#lettersAfter(before: string, alphabet: readonly string[]): Generator<string> {
+    for (let at = 0; at < alphabet.length; at++) {
+      const next = this.#atLeast.get(before + alphabet[at]!) as string | undefined
+      if (next === undefined || !next.startsWith(before)) return
+      // No known word has the letters up to this one.
+      at = alphabet.indexOf(next.charAt(before.length))
+      if (at < 0) return
+      yield alphabet[at]!
+    }
+  }
+
+  /** Whether a record contains all of the words. */
+  hasAll(words: readonly SearchedWord[]): boolean {
+    return this.#match.get(words.map(anyForm).join(' AND '), 1) !== undefined
   }
 
   /**
