@@ -9,36 +9,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
-import { seededRandom } from '../src/simulation/streets.ts'
+import { buildWorld } from '../src/geo/world/worldBuilder.ts'
+import { WorldDatabase } from '../src/geo/world/worldDatabase.ts'
 import { rounded } from './figures.ts'
 import type { AddressesAdded } from './load/addAddressesChild.ts'
+import { inventedHouses, type InventedHouse } from './load/inventedHouses.ts'
 import { done, progress } from './progress.ts'
 
 /** The figures that this bench must reach. */
 const STATED = { seconds: 60, peakMegabytes: 1000, bytesPerAddress: 300 }
-const TOWNS = 100
-const STREETS_PER_TOWN = 80
-const NAMES = [
-  'Oak',
-  'Pine',
-  'Maple',
-  'Cedar',
-  'Elm',
-  'Lake',
-  'Hill',
-  'Park',
-  'River',
-  'Church',
-  'Mill',
-  'Spring',
-]
-const KINDS = ['St', 'Ave', 'Rd', 'Dr', 'Ln', 'Ct']
-
-interface House {
-  readonly number: number
-  readonly street: string
-  readonly city: string
-  readonly postalCode: string
+/** A house with its coordinates as they are written. */
+interface Written extends InventedHouse {
   readonly longitude: string
   readonly latitude: string
 }
@@ -46,24 +27,24 @@ interface House {
 /** The columns of the National Address Database that are read, among as many others as it has. */
 const OTHERS = Array.from({ length: 40 }, (_, i) => `Other_${i}`)
 
-const FORMATS: readonly (readonly [name: string, head: string, line: (house: House) => string])[] = [
+const FORMATS: readonly (readonly [name: string, head: string, line: (house: Written) => string])[] = [
   [
     'OpenAddresses, GeoJSON',
     '',
-    ({ number, street, city, postalCode, longitude, latitude }) =>
-      `{"type":"Feature","properties":{"hash":"0123456789abcdef","number":"${number}","street":"${street}","unit":"","city":"${city}","district":"","region":"KS","postcode":"${postalCode}","id":""},"geometry":{"type":"Point","coordinates":[${longitude},${latitude}]}}\n`,
+    ({ number, street, city, state, postalCode, longitude, latitude }) =>
+      `{"type":"Feature","properties":{"hash":"0123456789abcdef","number":"${number}","street":"${street}","unit":"","city":"${city}","district":"","region":"${state}","postcode":"${postalCode}","id":""},"geometry":{"type":"Point","coordinates":[${longitude},${latitude}]}}\n`,
   ],
   [
     'OpenAddresses, CSV',
     'LON,LAT,NUMBER,STREET,UNIT,CITY,DISTRICT,REGION,POSTCODE,ID,HASH\n',
-    ({ number, street, city, postalCode, longitude, latitude }) =>
-      `${longitude},${latitude},${number},${street},,${city},,KS,${postalCode},,0123456789abcdef\n`,
+    ({ number, street, city, state, postalCode, longitude, latitude }) =>
+      `${longitude},${latitude},${number},${street},,${city},,${state},${postalCode},,0123456789abcdef\n`,
   ],
   [
     'National Address Database',
     `${OTHERS.join()},Add_Number,StNam_Full,Post_City,State,Zip_Code,Longitude,Latitude\n`,
-    ({ number, street, city, postalCode, longitude, latitude }) =>
-      `${OTHERS.map(() => 'x').join()},${number},${street},${city},KS,${postalCode},${longitude},${latitude}\n`,
+    ({ number, street, city, state, postalCode, longitude, latitude }) =>
+      `${OTHERS.map(() => 'x').join()},${number},${street},${city},${state},${postalCode},${longitude},${latitude}\n`,
   ],
 ]
 
@@ -77,11 +58,13 @@ const { values: options } = parseArgs({
 const count = options.smoke ? 10_000 : 1_000_000
 const folder = mkdtempSync(join(tmpdir(), 'ringfence-bench-'))
 try {
+  progress('writing the data of the world')
+  const world = new WorldDatabase(buildWorld(join(folder, 'world')))
   const rows = []
   for (const [name, head, line] of FORMATS) {
     const path = join(folder, 'addresses.txt')
     progress(`writing ${name}`)
-    await write(path, head, line)
+    await write(path, inventedHouses(world, count, Number(options.seed)), head, line)
     progress(`adding ${name}`)
     const data = join(folder, 'regions')
     mkdirSync(data, { recursive: true })
@@ -97,6 +80,7 @@ try {
     })
     rmSync(data, { recursive: true })
   }
+  world.close()
   done('')
   console.table(rows)
   const misses = rows.filter(
@@ -114,24 +98,17 @@ try {
   rmSync(folder, { recursive: true })
 }
 
-async function write(path: string, head: string, line: (house: House) => string): Promise<void> {
-  const random = seededRandom(Number(options.seed))
+async function write(
+  path: string,
+  houses: Iterable<InventedHouse>,
+  head: string,
+  line: (house: Written) => string,
+): Promise<void> {
   const out = createWriteStream(path)
   out.write(head)
-  for (let i = 0; i < count; i++) {
-    const [town, street] = [i % TOWNS, Math.floor(i / TOWNS) % STREETS_PER_TOWN]
-    const number = 1 + 2 * Math.floor(i / (TOWNS * STREETS_PER_TOWN))
-    const x = -100 + (town % 10) / 10 + (street % 9) / 200 + number * 1e-5 + random() * 1e-5
-    const y = 35 + Math.floor(town / 10) / 10 + Math.floor(street / 9) / 200 + random() * 1e-5
-    const house = {
-      number,
-      street: `${NAMES[street % NAMES.length]} ${NAMES[Math.floor(street / 7)]} ${KINDS[street % KINDS.length]}`,
-      city: `Town ${town}`,
-      postalCode: String(66_000 + town),
-      longitude: x.toFixed(7),
-      latitude: y.toFixed(7),
-    }
-    if (!out.write(line(house))) await once(out, 'drain')
+  for (const house of houses) {
+    const [longitude, latitude] = house.position.map((degrees) => degrees.toFixed(7)) as [string, string]
+    if (!out.write(line({ ...house, longitude, latitude }))) await once(out, 'drain')
   }
   out.end()
   await finished(out)

@@ -1,7 +1,7 @@
 /**
  * What geocoding costs: the place database of the sample city is built, and then asked what is at points that are drawn
- * evenly over its built-up part, in one thread and without HTTP. And what a look-up of an IP address costs in process, and
- * what searches cost the updates of a server that it answers meanwhile.
+ * evenly over its built-up part, in one thread and without HTTP. The same of a million invented houses. And what a
+ * look-up of an IP address costs in process, and what searches cost the updates of a server that it answers meanwhile.
  */
 import fs, { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,6 +21,7 @@ import { buildWorld } from '../src/geo/world/worldBuilder.ts'
 import { WorldDatabase } from '../src/geo/world/worldDatabase.ts'
 import { quantile, rounded, thousands } from './figures.ts'
 import { distinctHouses, SPELLINGS } from './load/addressQuestions.ts'
+import { millionRows } from './load/millionRows.ts'
 import { searchRows, STATED_SEARCHES } from './load/searchRows.ts'
 import { measureTracking } from './load/trackedServer.ts'
 import { askIp, STATED_LOOKUPS } from './geocodeIp.ts'
@@ -89,10 +90,18 @@ try {
     count: questions / 10,
     random: seededRandom(Number(options.seed)),
   })
+  const million = await millionRows({
+    folder: join(folder, 'million'),
+    world,
+    addresses: options.smoke ? 10_000 : 1_000_000,
+    count: questions / 10,
+    seed: Number(options.seed),
+  })
   const answers = [
     ask(file, 'all layers', LAYERS),
     ask(file, 'the usual layers', REVERSE_LAYERS),
     ...searches,
+    ...million,
     ...lookups,
   ]
   const tracking = await measureTracking('geocode', {
@@ -123,7 +132,7 @@ try {
     updateLaterMs > STATED_BESIDE.p99Ms * (1 + TOLERANCE) && `p99 beside searches ${updateLaterMs} ms more`,
     imported.bytesPerAddress > STATED.bytesPerAddress && `${imported.bytesPerAddress} bytes an address`,
     imported.microsPerAddress > STATED.microsPerAddress && `${imported.microsPerAddress} µs an address`,
-    ...searches.flatMap(({ case: name, p50Ms, p99Ms, perSecond }) => {
+    ...[...searches, ...million].flatMap(({ case: name, p50Ms, p99Ms, perSecond }) => {
       const stated = STATED_SEARCHES[name]
       if (stated === undefined) return []
       return [
