@@ -6,6 +6,8 @@ import type { IndexSearches } from './searches.ts'
 /** How many records with all words, and with some of them, are looked at. The best ones come first. */
 const MOST_HITS = 120
 const MOST_HITS_OF_SOME = 40
+/** The same with one of many words, which says little. */
+const MOST_HITS_OF_ONE = 10
 /** How many searches one reading of a query may cause. */
 const MOST_SEARCHES = 24
 /** How many words are searched for. The rarest ones say enough. */
@@ -73,9 +75,10 @@ export function recall(
   let searches = 1
   for (let left = words.length - 1; left > 0; left--) {
     let isFound = false
+    const limit = left === 1 && words.length > LEAST_PAIRED ? MOST_HITS_OF_ONE : MOST_HITS_OF_SOME
     for (const some of subsets(words, left, mayCombine)) {
       if (searches++ >= MOST_SEARCHES) break
-      if (search(some, MOST_HITS_OF_SOME)) isFound = true
+      if (search(some, limit)) isFound = true
     }
     if (isFound) break
   }
