@@ -4,9 +4,6 @@ import type { Answer } from './route.ts'
 /** How many long answers are written at a time. */
 const AT_ONCE = 2
 
-/** An answer with texts of as many geofences has half a megabyte or more. */
-export const LONG_GEOFENCES = 1000
-
 /**
  * Lets answers of megabytes be written a few at a time. They are written in turns with everything else, so more at a time would not
  * be ready sooner. But their texts would all be in memory together, and the garbage collector would copy them again and

@@ -13,6 +13,7 @@ import type { Update } from '../model/update.ts'
 import { newId } from '../runtime/newId.ts'
 import { fetched, Unfetched, Unknown } from '../rules/atlas.ts'
 import { Barred } from '../rules/countries.ts'
+import { Crowded } from '../rules/crowded.ts'
 import { circumstancesOf } from '../rules/circumstances.ts'
 import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
 import type { Situation } from '../rules/evaluator.ts'
@@ -53,12 +54,14 @@ const evaluators = createEvaluators()
  * Evaluates one update; its `userId` is ignored. The two functions below write its result.
  * @throws ApiError 451 in a country from which nothing is accepted
  * @param measurer measures geometry in place of the main thread if there is much
+ * @param crowded called before an update amid very many geofences is evaluated, which waits for it
  */
 export async function trackAnonymously(
   stays: AnonymousStays,
   update: Update,
   view: ScopeView,
   measurer: Measurer | undefined,
+  crowded: () => Promise<void>,
 ): Promise<AnonymousResult> {
   const settings = {
     ...view.settings,
@@ -77,7 +80,8 @@ export async function trackAnonymously(
   const before = { ...NO_STATE, ...known }
   // The location may lie in thousands of geofences, and even counting them takes long.
   await ownTurn()
-  const { state, transitions } = await evaluated(before, { update, view, now, metadata }, measurer)
+  const situation = { update, view, now, metadata }
+  const { state, transitions } = await evaluated(before, situation, measurer, crowded)
   // They also count as dwelled from now on, because a replay evaluates several updates in a row.
   const visits = state.visits.map((visit) => ({ ...visit, dwelled: true }))
   // It is not known whether the user passed before, so failing is no event.
@@ -100,13 +104,19 @@ async function evaluated(
   before: DeviceState,
   situation: Situation,
   measurer: Measurer | undefined,
+  crowded: () => Promise<void>,
 ): Promise<Evaluated> {
   let measuring: Situation['measuring'] = measurer && 'elsewhere'
   let reading: Situation['reading'] = 'before'
+  let mayWait = true
   for (;;) {
-    const result = evaluate(evaluators, before, { ...situation, measuring, reading })
+    const result = evaluate(evaluators, before, { ...situation, measuring, reading, mayWait })
     if (result instanceof Unmeasured) measuring = await measureElsewhere(measurer!, result)
-    else if (result instanceof Unread) {
+    else if (result instanceof Crowded) {
+      await crowded()
+      await ownTurn()
+      mayWait = false
+    } else if (result instanceof Unread) {
       await readInTurns(situation.view.index, result.slots)
       reading = undefined
     } else if (result instanceof Unfetched) {

@@ -9,7 +9,7 @@ import { EventSchema } from '../events/eventSchema.ts'
 import { BeaconRecord } from '../registry/beacons/beaconRecord.ts'
 import { GeofenceRecord } from '../registry/geofences/geofenceRecord.ts'
 import { keyName } from '../http/authenticate.ts'
-import { LONG_GEOFENCES, LongAnswers } from '../http/longAnswers.ts'
+import { LongAnswers } from '../http/longAnswers.ts'
 import type { KeyedBound } from '../runtime/keyedBound.ts'
 import { waitingEventsBound } from '../actor/waitingEvents.ts'
 import type { Measurer } from '../spatial/port.ts'
@@ -262,10 +262,15 @@ async function anonymousAnswer(
   for (const { body, update } of replays) {
     if (slice.isOver) await slice.next()
     try {
-      const result = await trackAnonymously(stays, update, registry.scope(update.scope), measurer)
+      const result = await trackAnonymously(
+        stays,
+        update,
+        registry.scope(update.scope),
+        measurer,
+        becomesLong,
+      )
       stays = result
       latest = { result, body, update }
-      if (Math.max(result.visits.length, result.transitions.length) >= LONG_GEOFENCES) await becomesLong()
       const texts = characters > MAX_EVENT_CHARACTERS ? [] : await anonymousEvents(result, update)
       for (const text of texts) characters += text.length
       if (characters > MAX_EVENT_CHARACTERS) omitted += result.transitions.length

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { listPieces } from '../http/answerText.ts'
-import { LONG_GEOFENCES, LongAnswers } from '../http/longAnswers.ts'
+import { LongAnswers } from '../http/longAnswers.ts'
 import { route, type Answer, type Route } from '../http/route.ts'
 import { CoordinatesText, parseCoordinates, Text } from '../http/schemas.ts'
 import { GeofenceContextSchema, PlaceSchema, RegionMembers } from '../events/fieldSchemas.ts'
@@ -26,6 +26,8 @@ const Context = {
 
 /** How many contexts are made at a time. */
 const CONTEXTS_AT_ONCE = 32
+/** With the texts of so many geofences, an answer has half a megabyte or more. */
+const LONG_GEOFENCES = 1000
 /** How many may wait. A context takes a twentieth of a millisecond, or 30 ms amid 10,000 geofences. */
 const MOST_CONTEXTS_WAITING = 2000
 
