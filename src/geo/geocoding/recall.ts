@@ -6,7 +6,7 @@ import type { IndexSearches } from './searches.ts'
 /** How many records with all words, and with some of them, are looked at. The best ones come first. */
 const MOST_HITS = 120
 const MOST_HITS_OF_SOME = 40
-/** The same with one of many words, which says little. */
+/** The same with one of many words. */
 const MOST_HITS_OF_ONE = 10
 /** How many searches one reading of a query may cause. */
 const MOST_SEARCHES = 24
@@ -20,8 +20,10 @@ export type EditedWords = 'none' | 'unknown' | 'all'
 /** With as many words, their pairs are looked up before words are combined. Fewer words have fewer ways than pairs. */
 const LEAST_PAIRED = 4
 
-/** How many words of a query are edited, because each costs some dozen look-ups in an index. */
+/** Edits of all words are tried for at most this many words, because each word costs some hundred look-ups in an index. */
 const MOST_EDITED = 8
+/** How many words of a longer query are edited if they are unknown. */
+const MOST_EDITED_OF_MANY = 4
 
 /** What is tried, one after the other until something fits. Each step costs more than the one before. */
 export function editedWordsOf({ words }: Query): EditedWords[] {
@@ -32,6 +34,7 @@ export function editedWordsOf({ words }: Query): EditedWords[] {
 interface KnownWord extends SearchedWord {
   readonly text: string
   readonly isLight: boolean
+  readonly isNumeric: boolean
   readonly count: number
 }
 
@@ -46,9 +49,9 @@ export function recall(
   isEnough: (hits: readonly SearchHit[], words: ReadonlySet<string>) => boolean,
   { edited, near }: { readonly edited: EditedWords; readonly near?: Position | undefined },
 ): SearchHit[] {
-  let edits = 0
+  let editsLeft = query.words.length <= MOST_EDITED ? MOST_EDITED : MOST_EDITED_OF_MANY
   const known = differentWords(query.words)
-    .map((word) => knownWord(index, word, edited, () => ++edits <= MOST_EDITED))
+    .map((word) => knownWord(index, word, edited, () => editsLeft-- > 0))
     .filter((word) => word !== undefined)
     .sort((a, b) => a.count - b.count)
   const heavy = known.filter(({ isLight }) => !isLight)
@@ -75,8 +78,12 @@ export function recall(
   let searches = 1
   for (let left = words.length - 1; left > 0; left--) {
     let isFound = false
-    const limit = left === 1 && words.length > LEAST_PAIRED ? MOST_HITS_OF_ONE : MOST_HITS_OF_SOME
+    const isOneOfMany = left === 1 && words.length > LEAST_PAIRED
+    const limit = isOneOfMany ? MOST_HITS_OF_ONE : MOST_HITS_OF_SOME
+    const hasFound = hits.size > 0
     for (const some of subsets(words, left, mayCombine)) {
+      // One of many words says little, unless nothing else is found, or it may be a postal code.
+      if (isOneOfMany && hasFound && !some[0]!.isNumeric) continue
       if (searches++ >= MOST_SEARCHES) break
       if (search(some, limit)) isFound = true
     }
@@ -116,7 +123,7 @@ function knownWord(
     }
   }
   if (forms.size + prefixes.size === 0) return undefined
-  return { text, forms: [...forms], prefixes: [...prefixes], isLight, count }
+  return { text, forms: [...forms], prefixes: [...prefixes], isLight, isNumeric, count }
 }
 
 /**
