@@ -17,8 +17,6 @@ const { testPublishable, testSecret } = BENCH_KEYS
 const headers = { authorization: testSecret, 'content-type': 'application/json' }
 /** How long each client reads. */
 const READING_MS = 5000
-/** Updates of a replay into and out of the few geofences. Each makes an event with each of them. */
-const UPDATES = 100
 /** The maximum of subscriptions per stream, and of items in a list of a filter. */
 const SUBSCRIPTIONS = 100
 const ITEMS = 1000
@@ -28,12 +26,13 @@ const NOWHERE = '000000000000000000000000'
 
 export function readerCases(size: WorldSize): HostileCase[] {
   let first: string | undefined
-  const events = UPDATES * size.few
+  const { updates } = size
+  const events = updates * size.few
   return [
     {
       name: 'events/stream from far back',
       prepare: async (port, round) => {
-        first ??= await replay(port, `far back ${round}`, 5 * UPDATES)
+        first ??= await replay(port, `far back ${round}`, 5 * updates)
         return () => readEventStream(port, first!, READING_MS)
       },
     },
@@ -42,7 +41,7 @@ export function readerCases(size: WorldSize): HostileCase[] {
       prepare: async (port, round) => {
         const sockets = await Promise.all(Array.from({ length: SUBSCRIBED_STREAMS }, () => subscribed(port)))
         return async () => {
-          await replay(port, `subscribed ${round}`, UPDATES)
+          await replay(port, `subscribed ${round}`, updates)
           await sleep(READING_MS)
           for (const socket of sockets) socket.terminate()
           return { status: 200, bytes: 0 }
@@ -54,7 +53,7 @@ export function readerCases(size: WorldSize): HostileCase[] {
       prepare: async (port, round) => {
         const stop = await webhooks(port)
         return async () => {
-          await replay(port, `hooked ${round}`, UPDATES)
+          await replay(port, `hooked ${round}`, updates)
           await sleep(READING_MS)
           await stop()
           return { status: 200, bytes: 0 }
@@ -72,7 +71,7 @@ export function readerCases(size: WorldSize): HostileCase[] {
       name: `DELETE of a user with ${5 * events} events`,
       prepare: async (port, round) => {
         const id = `deleted ${round}`
-        await replay(port, id, 5 * UPDATES)
+        await replay(port, id, 5 * updates)
         return () => answered(port, `/v1/users/${encodeURIComponent(id)}`, { method: 'DELETE', headers })
       },
     },

@@ -18,6 +18,8 @@ export interface WorldSize {
   readonly users: number
   /** Devices that are tracked into the crowd at the same time, each with an event for each of its geofences. */
   readonly atOnce: number
+  /** Updates of a replay into and out of the circles at {@link FEW}. Each makes an event with each of them. */
+  readonly updates: number
 }
 
 type Place = readonly [longitude: number, latitude: number]
