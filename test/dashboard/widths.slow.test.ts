@@ -55,6 +55,11 @@ t.test('widths', { skip: skipWithoutChromium() }, async (t) => {
         [],
         `the tables of ${path} in ${width} px show every column`,
       )
+      const current = await page.locator('.rail [aria-current="page"]').boundingBox()
+      t.ok(
+        current === null || (current.x >= 0 && current.x + current.width <= width),
+        `${path} in ${width} px is seen in the rail of pages`,
+      )
       const calls = await page.getByRole('button', { name: 'The call behind this view' }).count()
       const isAsked = (await page.getByText('Waiting for your question').count()) === 0
       t.equal(calls > 0, isAsked, `${path} in ${width} px has the call behind it`)

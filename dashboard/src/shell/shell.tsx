@@ -1,7 +1,7 @@
 // oxlint-disable-next-line import/no-unassigned-import
 import './shell.css'
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { apiDocument } from '../api/document.ts'
 import { environment, type Environment } from '../api/environment.ts'
 import { clockLead } from '../clock.ts'
@@ -58,8 +58,16 @@ function WrongClock() {
 function Rail() {
   const [current] = place.value.parts
   const pages = shownPages()
+  const rail = useRef<HTMLElement>(null)
+  useLayoutEffect(() => {
+    // On a phone the rail is wider than the screen, and the page that is open may be beyond its edge.
+    const link = rail.current?.querySelector<HTMLElement>('[aria-current]')
+    if (!link) return
+    const { clientWidth } = rail.current!
+    rail.current!.scrollLeft = link.offsetLeft - (clientWidth - link.offsetWidth) / 2
+  }, [current, pages.length])
   return (
-    <nav class="rail" aria-label="Pages">
+    <nav class="rail" aria-label="Pages" ref={rail}>
       <a class="brand" href={`/${environment.value}/map`}>
         <img src={icon} alt="" />
         <span class="text">Ringfence</span>

@@ -3,8 +3,11 @@ import type { ComponentChildren } from 'preact'
 export interface Column<T> {
   readonly title: string
   readonly cell: (row: T) => ComponentChildren
-  /** `number` for numbers, which are aligned to the right; `cut` for long texts, which are shortened. */
-  readonly kind?: 'number' | 'cut'
+  /**
+   * `number` for numbers, which are aligned to the right; `cut` for long texts, which are shortened; `long` for those that are read
+   * whole, in several lines if they must be.
+   */
+  readonly kind?: 'number' | 'cut' | 'long'
   /** Left out on narrow screens, and beside a map. */
   readonly wide?: boolean
   /** Left out on phones alone. */

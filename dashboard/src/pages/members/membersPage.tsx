@@ -61,7 +61,7 @@ export default function MembersPage() {
             rows={data.accounts}
             keyOf={({ _id }) => _id}
             columns={[
-              { title: 'Name', kind: 'cut', cell: ({ name, email }) => <strong>{name || email}</strong> },
+              { title: 'Name', kind: 'long', cell: ({ name, email }) => <strong>{name || email}</strong> },
               { title: 'E-mail', kind: 'cut', wide: true, cell: ({ email }) => email },
               {
                 title: 'Role',

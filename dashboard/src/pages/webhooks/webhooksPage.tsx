@@ -63,7 +63,7 @@ function WebhookList() {
             columns={[
               {
                 title: 'URL',
-                kind: 'cut',
+                kind: 'long',
                 cell: ({ _id, url }) => <a href={pagePath(`webhooks/${_id}`)}>{url}</a>,
               },
               { title: 'Is', cell: ({ status }) => <Badge tone={WEBHOOK_TONES[status]}>{status}</Badge> },
