@@ -9,7 +9,13 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { RUNNER_OPTIONS } from './kit/nodeOptions.ts'
 import { mayShare } from './kit/sharedFiles.ts'
-import { cpuSecondsOfEnded, runTestFiles, type FileResult, type RunningFiles } from './kit/testFile.ts'
+import {
+  cpuSecondsOfEnded,
+  cpuSecondsOfOthers,
+  runTestFiles,
+  type FileResult,
+  type RunningFiles,
+} from './kit/testFile.ts'
 import { readRecord, recordGreen } from './kit/testRecord.ts'
 
 /** Values that `--slow` sets if the environment does not. */
@@ -153,8 +159,13 @@ function processesOf(files: readonly string[], shared: boolean): (readonly strin
 
 /** Resolves when prepare.ts has ended. What it could not make, the files make themselves, or say why not. */
 async function prepared(): Promise<void> {
+  const began = performance.now()
   const child = spawn(process.execPath, [PREPARE], { stdio: 'ignore' })
   await once(child, 'close')
+  const cpu = cpuSecondsOfOthers()
+  if (cpu === undefined || cpu < 1) return
+  const seconds = (performance.now() - began) / 1000
+  console.log(`         made what tests need, ${seconds.toFixed(1)} s, ${cpu.toFixed(1)} s of CPU`)
 }
 
 /** Runs the files, several processes at a time, and prints a line for each when its process ends. */

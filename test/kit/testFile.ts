@@ -44,8 +44,17 @@ export interface RunningFiles {
   kill(): void
 }
 
-/** How long all files that have ended have computed. */
+/** How long all files, and whatever else was counted, have computed. */
 let endedSeconds = 0
+
+/** How long what has ended since the last file has computed, which then counts for no file. Undefined as below. */
+export function cpuSecondsOfOthers(): number | undefined {
+  const now = cpuSecondsOfEnded()
+  if (now === undefined) return undefined
+  const seconds = now - endedSeconds
+  endedSeconds = now
+  return seconds
+}
 
 /**
  * How long the processes that this one has started, and theirs, have computed, of those that have ended. Undefined if the system
