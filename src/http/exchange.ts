@@ -245,7 +245,7 @@ export class Exchange implements Reply, UnreadAnswer {
       })
       this.#settle(status)
     }
-    if (isLater) setImmediate(write)
+    if (isLater) this.#shared.later.add(write)
     else write()
   }
 
@@ -336,9 +336,10 @@ export class Exchange implements Reply, UnreadAnswer {
     // While it waits for its answer, uWebSockets.js disconnects clients that send another request. So nothing after
     // this one is read.
     const { isLast, isWhole, isCutOff } = this.#request
-    if (!isLast || isWhole || isCutOff || status === 413 || this.#shared.draining) setImmediate(write)
+    const { later, draining } = this.#shared
+    if (!isLast || isWhole || isCutOff || status === 413 || draining) later.add(write)
     // It is not begun before the end of the body, because an answer that has begun cannot close the connection.
-    else this.#endAnswer = () => setImmediate(write)
+    else this.#endAnswer = () => later.add(write)
   }
 
   #writeNow(

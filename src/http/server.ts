@@ -16,6 +16,7 @@ import { errorAnswer, shuttingDown } from './errors.ts'
 import { CLIENT_CLOSED, Exchange } from './exchange.ts'
 import type { Method, Route } from './route.ts'
 import { Router } from './router.ts'
+import { LaterWrites } from './laterWrites.ts'
 import type { ErrorLog } from '../runtime/logger.ts'
 import type { Shared } from './shared.ts'
 import type { SocketHandler } from './socket.ts'
@@ -139,6 +140,7 @@ export function createServer(options: ServerOptions): Server {
     peers: new Peers(),
     headers: new RequestHeaders(),
     turn: new Turn(),
+    later: new LaterWrites(),
     clock: options.clock,
     log: options.logger,
     maxBodyBytes: options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
@@ -282,7 +284,7 @@ export function createServer(options: ServerOptions): Server {
   function writeLater(res: HttpResponse, write: () => void): void {
     let isGone = false
     res.onAborted(() => (isGone = true))
-    setImmediate(() => {
+    shared.later.add(() => {
       if (isGone) observeUnknown(CLIENT_CLOSED, 0)
       else res.cork(write)
     })
@@ -340,8 +342,9 @@ export function createServer(options: ServerOptions): Server {
         }
       })
     }
-    // The last answers of connections are written a turn later (see Exchange).
-    await new Promise((resolve) => setImmediate(resolve))
+    // The last answers of connections are written a turn later, or more (see Exchange).
+    do await new Promise((resolve) => setImmediate(resolve))
+    while (!shared.later.isEmpty)
     app.close()
   }
 

@@ -3,6 +3,7 @@ import type { ErrorLog } from '../runtime/logger.ts'
 import type { KeyLookup, RequestQuotas, SessionLookup } from './authenticate.ts'
 import type { BodyRoom } from './bodyRoom.ts'
 import type { ClientAddress, Peers } from './clientAddress.ts'
+import type { LaterWrites } from './laterWrites.ts'
 import type { RequestHeaders } from './requestHeaders.ts'
 import type { Sites } from './site.ts'
 import type { Turn } from './turn.ts'
@@ -20,6 +21,7 @@ export interface Shared {
   /** The headers of the request whose first callback is running. */
   readonly headers: RequestHeaders
   readonly turn: Turn
+  readonly later: LaterWrites
   readonly clock: Clock
   readonly log: ErrorLog | undefined
   readonly maxBodyBytes: number
