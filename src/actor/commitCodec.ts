@@ -59,9 +59,9 @@ export class FrameWriter {
   beginCommit(partition: number, sequence: number, revision: number): void {
     this.#reserve(COMMIT_HEADER_BYTES)
     this.#commitStart = this.#at
-    this.#buffer.writeUInt16LE(partition, this.#at)
-    this.#buffer.writeDoubleLE(sequence, this.#at + 2)
-    this.#buffer.writeDoubleLE(revision, this.#at + 10)
+    this.view.setUint16(this.#at, partition, true)
+    this.view.setFloat64(this.#at + 2, sequence, true)
+    this.view.setFloat64(this.#at + 10, revision, true)
     this.#at += COMMIT_HEADER_BYTES
     this.#rows = 0
     this.#events = 0
@@ -79,8 +79,8 @@ export class FrameWriter {
 
   /** Ends the commit, even if it is empty. */
   sealCommit(): void {
-    this.#buffer.writeUInt32LE(this.#rows, this.#commitStart + 18)
-    this.#buffer.writeUInt32LE(this.#events, this.#commitStart + 22)
+    this.view.setUint32(this.#commitStart + 18, this.#rows, true)
+    this.view.setUint32(this.#commitStart + 22, this.#events, true)
   }
 
   /** Adds a row to the commit: the caller writes this number of bytes into {@link view}, from the returned index on. */

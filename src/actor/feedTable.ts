@@ -239,9 +239,10 @@ export class FeedTable implements ActorTable {
 }
 
 const lastRow = Buffer.of(LAST, ...new Uint8Array(NUMBER_BYTES))
+const lastView = new DataView(lastRow.buffer, lastRow.byteOffset, lastRow.byteLength)
 
 function writeLast(writer: FrameWriter, number: number): void {
-  lastRow.writeDoubleLE(number, 1)
+  lastView.setFloat64(1, number, true)
   writer.actorRow(FEEDS, lastRow)
 }
 

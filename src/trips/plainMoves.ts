@@ -39,18 +39,20 @@ export class PlainMoves {
    * @returns undefined if it does not
    */
   take(
-    { scope, deviceId, ...on }: PlainRequest,
-    { partition, id }: { readonly partition: Partition; readonly id: string },
+    request: PlainRequest,
+    partition: Partition,
+    id: string,
     view: ScopeView,
     now: number,
-  ): ShortcutOutcome | undefined {
+  ): PlainOutcome | undefined {
+    const { update, profile, number, time, hasTransitions } = request
+    const { scope, deviceId } = update
     const table = partition.tableOf(TRIPS)
     const row = table.find(scope, id)
     const kept = row < 0 ? undefined : table.movedAgain(row)
     if (kept === undefined) return undefined
     const { trip } = kept
     const { settings } = view
-    const { update, profile, number, time, hasTransitions } = on
     if (trip.userId === undefined || trip.userId !== profile.userId) return undefined
     if (expiresAt(trip, settings.tripExpirationMinutes) <= now) return undefined
     const geofence = presentGeofence(kept, view)
@@ -70,17 +72,12 @@ export class PlainMoves {
       hasTransitions,
       visits: profile.visits,
     }
-    const before = table.course(row)
-    const [last] = trip.heard
-    const plain = plainMove(
-      trip,
-      before === undefined
-        ? { movedAt: trip.movedAt, number: last?.number ?? Infinity, toldAt: trip.toldAt }
-        : { ...before, toldAt: Number.isNaN(before.toldAt) ? undefined : before.toldAt },
-      move,
-      geofence,
-      settings,
-    )
+    const before = table.courseBefore(row) ?? {
+      movedAt: trip.movedAt,
+      number: trip.heard[0]?.number ?? Infinity,
+      toldAt: trip.toldAt,
+    }
+    const plain = plainMove(trip, before, move, geofence, settings)
     if (plain === undefined) return undefined
     const { minutes, meters, isTold } = plain
     const course = {
@@ -92,7 +89,7 @@ export class PlainMoves {
       minutes,
       meters,
       number,
-      toldAt: isTold ? time : (before?.toldAt ?? trip.toldAt ?? NaN),
+      toldAt: isTold ? time : (before.toldAt ?? NaN),
     }
     const outcome = new PlainOutcome((kept.texts ??= movingTexts(trip)), course)
     const { metadata } = profile
@@ -129,8 +126,6 @@ const NO_EVENTS: readonly string[] = []
 
 /** An update, and what it has left of its device. */
 export interface PlainRequest {
-  readonly scope: number
-  readonly deviceId: string
   readonly update: Update
   readonly profile: Profile
   /** The number that its row in the feed would have. */

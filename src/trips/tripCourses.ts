@@ -1,4 +1,5 @@
 import type { Trip } from '../model/trip.ts'
+import type { CourseBefore } from './machine/plainMove.ts'
 
 /**
  * What most updates change of a trip: when and where it was moved, and how far it still is. These are a few numbers, and
@@ -129,6 +130,19 @@ export class TripCourses {
       meters: numbers[at + 6]!,
       number: numbers[at + 7]!,
       toldAt: numbers[at + 8]!,
+    }
+  }
+
+  /** The part that the next update depends on. Most updates need no more. */
+  before(row: number): CourseBefore | undefined {
+    if (!this.has(row)) return undefined
+    const at = row * FIELDS
+    const numbers = this.#numbers
+    const toldAt = numbers[at + 8]!
+    return {
+      movedAt: numbers[at + 1]!,
+      number: numbers[at + 7]!,
+      toldAt: Number.isNaN(toldAt) ? undefined : toldAt,
     }
   }
 

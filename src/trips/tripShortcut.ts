@@ -87,7 +87,7 @@ export class TripShortcut implements FeedShortcut {
     transitions: readonly Transition[],
   ): ShortcutOutcome | undefined {
     const { tripOptions } = update
-    const { userId, deviceId } = profile
+    const { userId } = profile
     if (userId === undefined || this.#ids.size >= MOST_MOVES) return undefined
     const ids = view.trips.idsOfUser(userId)
     const id = ids[0]
@@ -95,10 +95,8 @@ export class TripShortcut implements FeedShortcut {
     if (tripOptions !== undefined && view.trips.idNamed(tripOptions.externalId) !== id) return undefined
     const partition = this.#partitions.get(locateTrip(this.#salt, id) ?? NOWHERE)
     if (partition === undefined) return undefined
-    const { scope } = update
-    const hasTransitions = transitions.length > 0
-    const request = { scope, deviceId, update, profile, number, time, hasTransitions }
-    const outcome = this.#plain.take(request, { partition, id }, view, this.#time)
+    const request = { update, profile, number, time, hasTransitions: transitions.length > 0 }
+    const outcome = this.#plain.take(request, partition, id, view, this.#time)
     if (outcome !== undefined) this.#ids.add(id)
     return outcome
   }

@@ -4,6 +4,7 @@ import { DeviceMemory } from '../actor/deviceMemory.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { isEnded, TRIP_STATUSES, type Trip, type TripStatus } from '../model/trip.ts'
 import { RowBytes } from '../runtime/rowBytes.ts'
+import type { CourseBefore } from './machine/plainMove.ts'
 import { lifeBegan } from './machine/status.ts'
 import { MovedTrips, type KeptTrip } from './movedTrips.ts'
 import type { Trail, TrailPoint } from './trail.ts'
@@ -134,9 +135,9 @@ export class TripTable implements ActorTable {
     return this.#moved.movedAgain(row)
   }
 
-  /** The change since it was written whole; undefined if there is none. */
-  course(row: number): Course | undefined {
-    return this.#courses.get(row)
+  /** What its last update has left since it was written whole; undefined if there was none. */
+  courseBefore(row: number): CourseBefore | undefined {
+    return this.#courses.before(row)
   }
 
   /**

@@ -308,6 +308,26 @@ t.test('a server that is busy, slow or gone, or not Valhalla at all', async (t) 
   t.match(lines[0], /ECONNREFUSED/)
 })
 
+t.test('a question that nobody asks twice is not kept', async (t) => {
+  let asked = 0
+  const valhalla = {
+    call: async () => Buffer.from(`[${++asked}]`),
+    waiting: 0,
+    residentBytes: 0,
+    condition: '',
+    stop: () => Promise.resolve(),
+  }
+  const cache = new AnswerCache(MIB, new ManualClock())
+  const engine = engineOf(valhalla, cache)
+  const question = { locations: [crossing(1, 1)], costing: 'auto' } as const
+  t.strictSame(
+    [await engine.ask('locate', question, false), await engine.ask('locate', question, false)],
+    [[1], [2]],
+  )
+  t.equal(cache.bytes, 0)
+  t.strictSame([await engine.ask('locate', question), await engine.ask('locate', question)], [[3], [3]])
+})
+
 t.test('answers are cached: those used last, limited by bytes and time', async (t) => {
   const KEY = 8
   const ENTRY = 200

@@ -54,22 +54,16 @@ export class CachedEngine implements RoutingEngine {
   async ask<A extends RoutingAction>(
     action: A,
     request: RoutingActions[A]['request'],
+    isKept?: boolean,
   ): Promise<RoutingActions[A]['answer']>
-  async ask(action: RoutingAction, request: object): Promise<unknown> {
+  async ask(action: RoutingAction, request: object, isKept = true): Promise<unknown> {
     const { cache, maxAgeMs } = this.#parts
     const text = JSON.stringify(request)
-    const key = `${this.#parts.key} ${action} ${text}`
     // A question about the present time gets another answer later, so it is not cached.
     const ofNow = action === 'status' || (request as { date_time?: { type: number } }).date_time?.type === 0
-    const json = ofNow
-      ? await this.#call(action, text)
-      : await cache.answer(key, maxAgeMs, () => this.#call(action, text))
-    try {
-      return JSON.parse(json.toString())
-    } catch (cause) {
-      cache.drop(key)
-      throw new RoutingGone('The answer of the routing engine cannot be read.', RETRY_SECONDS, cause)
-    }
+    if (ofNow || !isKept) return read(await this.#call(action, text))
+    const key = `${this.#parts.key} ${action} ${text}`
+    return read(await cache.answer(key, maxAgeMs, () => this.#call(action, text)), () => cache.drop(key))
   }
 
   async #call(action: RoutingAction, request: string): Promise<Buffer> {
@@ -88,5 +82,18 @@ export class CachedEngine implements RoutingEngine {
     } finally {
       observer.asked(action, outcome, performance.now() - start)
     }
+  }
+}
+
+/**
+ * Reads an answer.
+ * @param failed called if that cannot be done
+ */
+function read(json: Buffer, failed?: () => void): unknown {
+  try {
+    return JSON.parse(json.toString())
+  } catch (cause) {
+    failed?.()
+    throw new RoutingGone('The answer of the routing engine cannot be read.', RETRY_SECONDS, cause)
   }
 }

@@ -29,6 +29,7 @@ export interface RoutingEngine {
   /**
    * Asks one of Valhalla's actions. The answer belongs to the caller: identical questions get equal answers, not the
    * same object.
+   * @param isKept whether the answer is kept for the same question; false for questions that nobody asks twice
    * @throws {RoutingRefusal} one of its classes, if the request is at fault or the network has no answer
    * @throws {RoutingUnavailable} one of its classes, 503, if the engine is at fault
    */
@@ -36,6 +37,7 @@ export interface RoutingEngine {
   ask<A extends RoutingAction>(
     action: A,
     request: RoutingActions[A]['request'],
+    isKept?: boolean,
   ): Promise<RoutingActions[A]['answer']>
 }
 

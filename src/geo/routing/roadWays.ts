@@ -146,12 +146,14 @@ export class RoadWays {
 
   async #ask(way: Way): Promise<readonly Section[] | undefined> {
     const points = pointsOf(way)
-    const { trip } = await this.#engines.containing(points).ask('route', {
+    const request = {
       locations: points.map(locationOf),
       costing: costingOf(way.mode),
       units: 'kilometers',
       directions_type: 'none',
-    })
+    } as const
+    // Nobody asks twice from the place of an update, and answers that are asked for again would make room for these.
+    const { trip } = await this.#engines.containing(points).ask('route', request, false)
     return trip.legs.map(({ summary, shape }, i) => {
       const section = { minutes: summary.time / 60, meters: summary.length * 1000 }
       const ahead = i === 0 ? aheadOn(section, shape) : undefined
