@@ -26,7 +26,7 @@ type Reason = 'scratch' | 'memo' | 'keyed' | 'facts' | 'constant' | 'process'
 /** The state that modules have, by the reason for it. */
 const ALLOWED: Readonly<Record<Reason, readonly string[]>> = {
   scratch: [
-    'src/actor/feedTable.ts lastRow',
+    'src/actor/feedTable.ts lastRow lastView',
     'src/geometry/discOverlap.ts sum',
     'src/geometry/distance.ts from to',
     'src/geometry/polygonCoverage.ts stack mapped',
