@@ -89,7 +89,7 @@ const probe = new Probe()
 type Sorted = Pick<PlaceCell, 'bounds' | 'places' | 'points' | 'starts' | 'members' | 'memberMeters'>
 
 /**
- * Makes the lists, from large squares to small ones. It takes a few milliseconds for a cell in the middle of a city.
+ * Makes the lists, from large squares to small ones. It takes up to 15 ms for a cell in the middle of a city.
  * @param cell its places are sorted into squares
  */
 export function firstPlaces(cell: Sorted): FirstPlaces {
