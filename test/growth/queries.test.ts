@@ -22,6 +22,8 @@ const LEAST_MS = 4
 /** How many searches of one index a question may cause, and how many more around a point for each of them. */
 const MOST_SEARCHES = 100
 const MOST_NEAR = 2
+/** How many pairs of words may be looked up in one index. */
+const MOST_PAIRS = 100
 
 const TYPES = ['Avenida', 'Calle', 'Rambla', 'Camino', 'San', 'General', 'Los']
 const NAMES = ['Flores', 'Rivera', 'Ejido', 'Jose', 'Italia', 'Maria', 'del Sur', 'de Julio']
@@ -91,7 +93,11 @@ t.test('a repeated query', async (t) => {
       const textOf = (length: number): string =>
         piece.repeat(Math.ceil(length / piece.length)).slice(0, length)
       const searches = t.capture(SearchIndex.prototype, 'search', SearchIndex.prototype.search)
+      const pairs = t.capture(SearchIndex.prototype, 'hasAll', SearchIndex.prototype.hasAll)
       answer(textOf(LONGEST))
+      const pairsAsked = pairs().length
+      pairs.restore()
+      t.ok(pairsAsked <= 2 * MOST_PAIRS, `${kind} ${piece}: ${pairsAsked} pairs of words`)
       const most = 2 * MOST_SEARCHES * (1 + MOST_NEAR)
       const asked = searches().map(({ args, receiver }) => ({ index: receiver, key: JSON.stringify(args) }))
       searches.restore()
