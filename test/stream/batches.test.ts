@@ -1,5 +1,6 @@
 /** Batches of positions: what each encoding writes, and which stays are sent when. */
 import assert from 'node:assert/strict'
+import { mock } from 'node:test'
 import t from 'tap'
 import { HostPositions } from '../../src/actor/hostPositions.ts'
 import type { LivePosition } from '../../src/actor/port.ts'
@@ -18,6 +19,9 @@ import { Engine, removeRecord } from '../actor/kit.ts'
 import fc from '../kit/fastCheck.ts'
 import { decode } from '../kit/stream.ts'
 import { FakeConnection } from './fakeConnection.ts'
+
+// The tests make the ticks themselves. On a busy machine, one would come between two updates.
+mock.timers.enable({ apis: ['setInterval'] })
 
 const CODECS = { json: jsonCodec, msgpack: msgpackCodec, protobuf: protobufCodec } as const
 const CHANGES = ['enter', 'move', 'leave'] as const
