@@ -10,7 +10,7 @@ import { until } from '../kit/waiting.ts'
 // Each test has its own server, and they wait more than they work.
 t.jobs = 5
 
-const ENV = { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8', RINGFENCE_WEBHOOK_TIMEOUT_SECONDS: '1' }
+const ENV = { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8' }
 const INSIDE = { latitude: 52.5219, longitude: 13.4132, accuracy: 10 }
 const OUTSIDE = { latitude: 52.6, longitude: 13.4132, accuracy: 10 }
 
@@ -62,7 +62,7 @@ t.test('events contain the location of their geofences', { buffered: true }, asy
     receiver.got
       .filter((received) => received.path === path)
       .flatMap(({ json }) => json.events ?? [json.event])
-  await until(() => to('/single').length === 4 && to('/multiple').length === 4)
+  await until(() => to('/single').length >= 4 && to('/multiple').length >= 4)
   checkShapes(t, to('/single'))
   checkShapes(t, to('/multiple'))
 })
@@ -78,7 +78,7 @@ t.test('an event goes out, signed, with the user as it stands', { buffered: true
 
   const ids = await track(server, 'd1', INSIDE, { userId: 'u1' })
   t.equal(ids.length, 2)
-  await until(() => to('/single').length === 1 && to('/multiple').length === 1)
+  await until(() => to('/single').length >= 1 && to('/multiple').length >= 1)
   const one = to('/single')[0]!
   const { body: record } = await server.api('GET', '/v1/users/u1')
   t.strictSame(one.json.user, record.user)
@@ -98,7 +98,7 @@ t.test('an event goes out, signed, with the user as it stands', { buffered: true
   t.ok(isSigned(both, multiple.secret))
 
   const left = await track(server, 'd1', OUTSIDE, { userId: 'u1' })
-  await until(() => to('/exits').length === 2 && to('/single').length === 2)
+  await until(() => to('/exits').length >= 2 && to('/single').length >= 2)
   t.strictSame(to('/exits').flatMap(eventIds), left)
   t.equal(to('/live').length, 0, 'environments are apart')
 
@@ -179,7 +179,10 @@ t.test(
   'a receiver that fails, hangs and restarts, a server that is killed: each event, in order per device',
   { buffered: true },
   async (t) => {
-    const server = await withGeofences(t, { RINGFENCE_WEBHOOK_RETRY_SECONDS: '600' })
+    const server = await withGeofences(t, {
+      RINGFENCE_WEBHOOK_RETRY_SECONDS: '600',
+      RINGFENCE_WEBHOOK_TIMEOUT_SECONDS: '1',
+    })
     const receiver = await Receiver.start(t)
     const { _id, secret } = await create(server, { url: receiver.url, tags: ['store'] })
     let count = 0
@@ -261,7 +264,6 @@ t.test(
     const { _id } = await create(server, { url: receiver.url, tags: ['store'] })
     const record = async () => (await server.api('GET', `/v1/webhooks/${_id}`)).body.webhook
     await track(server, 'a', INSIDE)
-    await until(async () => (await record()).status === 'failing')
     await until(async () => (await record()).status === 'paused')
     t.match(await record(), {
       reason: /^Every attempt failed for \d s; the last one: answered 500\.$/,
@@ -283,7 +285,7 @@ t.test(
     receiver.got.length = 0
     const enabled = await server.api('POST', `/v1/webhooks/${_id}/enable`)
     t.match(enabled.body.webhook, { status: 'active' })
-    await until(() => receiver.got.length === 3)
+    await until(() => receiver.got.length >= 3)
     t.same(
       receiver.got.map(({ json }) => json.event.type),
       ['user.entered_geofence', 'user.exited_geofence', 'user.entered_geofence'],
@@ -296,7 +298,7 @@ t.test(
       await server.api('POST', `/v1/webhooks/${_id}/enable`)
       receiver.got.length = 0
       const [, id] = await track(server, 'a', INSIDE)
-      await until(() => receiver.got.length === 1)
+      await until(() => receiver.got.length >= 1)
       t.ok(id)
       t.equal(receiver.got[0]!.json.event.type, 'user.entered_geofence')
     })
@@ -327,7 +329,7 @@ t.test('events are delivered again on request: one, or a time range', { buffered
   for (const place of [INSIDE, OUTSIDE, INSIDE, OUTSIDE]) {
     times.push(new Date().toISOString())
     await track(server, 'a', place)
-    await until(() => receiver.got.length === times.length)
+    await until(() => receiver.got.length >= times.length)
   }
   const ids = receiver.got.flatMap(eventIds)
   await until(async () => (await list('status=delivered')).deliveries.length === 4)
@@ -340,21 +342,21 @@ t.test('events are delivered again on request: one, or a time range', { buffered
   receiver.got.length = 0
   const again = await redeliver({ deliveryId: deliveries[1]._id })
   t.match(again.body.delivery, { _id: deliveries[1]._id, status: 'pending' })
-  await until(() => receiver.got.length === 1)
+  await until(() => receiver.got.length >= 1)
   t.match(receiver.got[0], { headers: { 'webhook-id': `msg_${ids[2]}` } })
   await until(async () => (await list('status=delivered')).deliveries.length === 4)
   t.equal((await list('limit=1000')).deliveries[1].attemptCount, 2)
 
   receiver.got.length = 0
   t.equal((await redeliver({ from: times[1], to: times[3] })).status, 200)
-  await until(() => receiver.got.length === 2)
+  await until(() => receiver.got.length >= 2)
   t.same(receiver.got.flatMap(eventIds), [ids[1], ids[2]])
   await until(
     async () => (await server.api('GET', `/v1/webhooks/${_id}`)).body.webhook.redelivery === undefined,
   )
   receiver.got.length = 0
   await redeliver({ from: times[0] })
-  await until(() => receiver.got.length === 4)
+  await until(() => receiver.got.length >= 4)
   t.same(receiver.got.flatMap(eventIds), ids)
 
   t.test('the log is read page by page', async (t) => {
