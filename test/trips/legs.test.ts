@@ -136,11 +136,28 @@ t.test('PUT legs: names every open leg once; the first open one is started', asy
   t.throws(() => driver.order(A, C), { code: 400, param: 'legs' })
 })
 
+t.test(
+  'a copy of a call that comes after updates and other calls does not begin its legs again',
+  async (t) => {
+    const driver = new LegDriver()
+    const legs = [draft(A), draft(B), draft(C)]
+    t.equal(driver.call({ legs }), '')
+    t.equal(driver.events(FAR), 'S')
+    const { trip } = driver
+    t.equal(driver.call({ legs }), '')
+    t.equal(driver.trip, trip, 'nothing is different')
+    driver.leg(B, 'completed')
+    t.equal(driver.call({ legs }), '')
+    t.equal(driver.legs, 'a* started, b completed, c pending', 'in the same order')
+    t.equal(driver.call({ legs, metadata: { note: 1 } }), 'U', 'the rest of a call counts')
+  },
+)
+
 t.test('PATCH legs replaces the open ones: a known one keeps its state, closed ones stay', async (t) => {
   const driver = new LegDriver()
   driver.call({ status: 'started' })
   driver.leg(A, 'completed')
-  const D = 'd'.repeat(24)
+  const [D, E] = ['d'.repeat(24), 'e'.repeat(24)]
   t.equal(
     driver.call({ legs: [draft(D, { destination: point() }), { id: B, newId: 'x', stopDuration: 7 }] }),
     'U',
@@ -148,7 +165,12 @@ t.test('PATCH legs replaces the open ones: a known one keeps its state, closed o
   t.equal(driver.legs, 'a completed, d pending, b* started')
   t.match(driver.trip.legs![2], { stopDuration: 7, destination: { externalId: 'other' } })
   t.equal(
-    driver.call({ legs: [draft(D, { id: D, destination: point() }), { id: B, newId: 'x' }] }),
+    driver.call({
+      legs: [
+        { ...draft(E, { destination: point() }), id: D },
+        { id: B, newId: 'x' },
+      ],
+    }),
     '',
     'the same',
   )
@@ -157,11 +179,11 @@ t.test('PATCH legs replaces the open ones: a known one keeps its state, closed o
   const bad: [LegDraft[], string][] = [
     [[{ newId: 'x' }], 'legs.0.destination'],
     [
-      [draft(D, { destination: { type: 'geofence', tag: 'store', externalId: 'no' } })],
+      [draft(E, { destination: { type: 'geofence', tag: 'store', externalId: 'no' } })],
       'legs.0.destination.destinationGeofenceExternalId',
     ],
     [
-      [draft(D, { destination: { type: 'geofence', geofenceId: '9'.repeat(24) } })],
+      [draft(E, { destination: { type: 'geofence', geofenceId: '9'.repeat(24) } })],
       'legs.0.destination.destinationGeofenceId',
     ],
     [

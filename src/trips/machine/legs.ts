@@ -21,7 +21,7 @@ const MAX_LEGS = 100
 export interface LegDraft {
   /** The id that was given. If the trip has this leg, it keeps its state. */
   readonly id?: string | undefined
-  /** The id of a leg that the trip does not have yet. */
+  /** The id of a leg that the trip does not have yet. Each call draws its own, so a trip that has it has had the call. */
   readonly newId: string
   /** The destination. A geofence is named by its pair or its `_id`, and others have their position. */
   readonly destination?: Destination | undefined
@@ -29,13 +29,17 @@ export interface LegDraft {
   readonly metadata?: Metadata | undefined
 }
 
-/** The trip with other open legs. Closed ones stay. It is the same trip if nothing changes. */
+/**
+ * The trip with other open legs. Closed ones stay. It is the same trip if nothing changes, and if the call was made before:
+ * a copy of it may arrive after updates have moved the trip, and would begin its legs again.
+ */
 export function withLegDrafts(
   trip: Trip,
   drafts: readonly LegDraft[],
   surroundings: CallSurroundings,
 ): Trip | ApiError {
   const before = trip.legs ?? []
+  if (drafts.some(({ newId }) => before.some(({ id }) => id === newId))) return trip
   const closed = before.filter(({ status }) => isEnded(status))
   const open: Leg[] = []
   const names = new Set<string>()
