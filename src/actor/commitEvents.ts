@@ -194,7 +194,10 @@ export class CommitEvents {
     const transition = transitions[i]!
     const id = this.#idAt(first + i)
     const json = written.json(id, transition, parts[i]!)
-    texts.push(json)
+    // V8 copies a text when it is written to the frame, and keeps the copy for as long as the text. Thousands of copies that
+    // wait for an answer would be moved by the garbage collector, for ten milliseconds at a stretch; the answer gets a text of
+    // its own, which is no more than a tree of parts.
+    texts.push(transitions.length < MANY_TEXTS ? json : written.json(id, transition, parts[i]!))
     return {
       scope: update.scope,
       id,

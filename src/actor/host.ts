@@ -327,7 +327,8 @@ export class ActorHost implements Intake {
   }
 
   readonly #append = (): void => {
-    this.#parts.log.append([this.#batch.frame], this.#committed, this.#batch.events)
+    // The next batch begins after this one is durable.
+    this.#parts.log.append([this.#batch.frame], this.#committed, this.#batch.events, true)
   }
 
   readonly #committed = (frame: Committed<StoredEvent>): void => {

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { EVENT_INDEX_WORKER } from '../../workers/urls.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { CallRefused, WorkerCalls, type ThreadEnd } from '../runtime/workerCalls.ts'
-import { packedCharacters, packEvents, takePacked, type PackedEvents } from './packedEvents.ts'
+import { PackingQueue, type PackedEvents } from './packedEvents.ts'
 import { EventIndexDamaged, EventIndexTooNew } from './eventTables.ts'
 import type { EventNotice, EventThread, OpenedEvents } from './eventWorker.ts'
 import { looksInto } from './eventSearch.ts'
@@ -63,10 +63,9 @@ export class EventCopyFailed extends Error {
 interface Batch {
   logOffset: number
   /** The events that the thread has not received yet. */
-  readonly rows: PackedEvents
-  /** The approximate size of all its events, and the characters of those in {@link rows}. */
+  readonly rows: PackingQueue
+  /** The approximate size of all its events. */
   bytes: number
-  characters: number
 }
 
 /**
@@ -143,15 +142,16 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     const last = this.#batches.at(-1)
     const isFull = last === undefined || last.bytes >= BATCH_BYTES
     if (isFull || (this.#isComplete && this.#batches.length === 1))
-      this.#batches.push({ logOffset, rows: [], bytes: 0, characters: 0 })
+      this.#batches.push({ logOffset, rows: new PackingQueue(), bytes: 0 })
     const batch = this.#batches.at(-1)!
     batch.logOffset = logOffset
-    packEvents(events, offset - 1, batch.rows)
-    if (events.length > 0) this.lastOffset = offset - 1 + events.length
     let characters = 0
     for (const event of events) characters += event.json.length
+    if (events.length > 0) {
+      batch.rows.add(events, offset - 1, characters)
+      this.lastOffset = offset - 1 + events.length
+    }
     const bytes = characters + EVENT_BYTES * events.length
-    batch.characters += characters
     batch.bytes += bytes
     this.pendingBytes += bytes
     if (this.#underWay === 0 && !this.#isComplete) this.#gather()
@@ -283,7 +283,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   #handOverSoon(): void {
     const batch = this.#batches[0]
     if (this.#handsOver || this.#isComplete || batch === undefined) return
-    if (batch.characters < PIECE_CHARACTERS) return
+    if (batch.rows.characters < PIECE_CHARACTERS) return
     this.#handsOver = true
     setImmediate(this.#handOver)
   }
@@ -292,8 +292,8 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     this.#handsOver = false
     const batch = this.#batches[0]
     // It may have been sent in the meantime, or the rest of it is being sent.
-    if (this.#isComplete || batch === undefined || batch.characters < PIECE_CHARACTERS) return
-    this.#sendLater(takePiece(batch))
+    if (this.#isComplete || batch === undefined || batch.rows.characters < PIECE_CHARACTERS) return
+    this.#sendLater(batch.rows.take(PIECE_CHARACTERS))
     this.#handOverSoon()
   }
 
@@ -306,8 +306,8 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     this.#dropTimers()
     const batch = this.#batches[0]
     if (batch === undefined) return
-    const piece = takePiece(batch)
-    if (batch.rows.length > 0) {
+    const piece = batch.rows.take(PIECE_CHARACTERS)
+    if (!batch.rows.isEmpty) {
       this.#isComplete = true
       this.#sendLater(piece)
       this.#soon = setImmediate(() => this.#sendPiece())
@@ -342,13 +342,6 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     this.#batches = []
     this.#options.failed(error)
   }
-}
-
-/** Takes the first events of a batch that the thread has not received, as many as are handed over at a time. */
-function takePiece(batch: Batch): PackedEvents {
-  const piece = takePacked(batch.rows, PIECE_CHARACTERS)
-  batch.characters -= packedCharacters(piece)
-  return piece
 }
 
 function errorOf(end: ThreadEnd, file: string): Error {

@@ -8,9 +8,11 @@ const SUCCESS = '{"meta":{"code":200}'
 
 /** An answer in pieces up to this length is joined at once, which takes a fraction of a millisecond. */
 const WHOLE_CHARACTERS = 256 * 1024
+/** How many characters of a longer one are joined at a time. */
+const GROUP_CHARACTERS = 64 * 1024
 
 /** Whether the pieces of an answer deserve more than one turn. */
-export function isManyKilobytes(pieces: readonly string[]): boolean {
+export function isManyKilobytes(pieces: Iterable<string>): boolean {
   let characters = 0
   for (const piece of pieces) if ((characters += piece.length) > WHOLE_CHARACTERS) return true
   return false
@@ -19,31 +21,53 @@ export function isManyKilobytes(pieces: readonly string[]): boolean {
 /** The JSON text of a handler's answer. */
 export function successText(status: number, answer: Answer): string {
   const meta = metaText(status, answer)
-  const json = answer.json ?? answer.pieces?.join('')
+  const json = answer.json ?? (answer.pieces && [...answer.pieces].join(''))
   if (json !== undefined) return json === '' ? `${meta}}` : `${meta},${json}}`
   const members = answer.body === undefined ? '{}' : JSON.stringify(answer.body)
   return members === '{}' ? `${meta}}` : `${meta},${members.slice(1)}`
 }
 
-/** The bytes of {@link successText} for an answer in pieces, none of them empty, in turns with other work. */
+/**
+ * The bytes of {@link successText} for an answer in pieces, in turns with other work.
+ *
+ * Pieces are joined in groups, because V8 would copy each one that was put together out of others before it is written,
+ * and keep the copy for as long as the piece.
+ */
 export async function successBytes(
   status: number,
-  answer: Answer & { readonly pieces: readonly string[] },
+  answer: Answer & { readonly pieces: Iterable<string> },
 ): Promise<Uint8Array> {
   const slice = new Slice()
-  const pieces = [`${metaText(status, answer)},`, ...answer.pieces, '}']
+  // Whoever asks for a large answer has often worked in this turn already.
+  await slice.next()
+  const groups: Buffer[] = []
   let length = 0
-  for (const piece of pieces) {
-    if (slice.isOver) await slice.next()
-    length += Buffer.byteLength(piece)
+  let group = [`${metaText(status, answer)},`]
+  let characters = 0
+  const endGroup = (): void => {
+    const bytes = Buffer.from(group.join(''))
+    groups.push(bytes)
+    length += bytes.length
+    group = []
+    characters = 0
   }
-  const bytes = Buffer.allocUnsafeSlow(length)
+  for (const piece of answer.pieces) {
+    group.push(piece)
+    characters += piece.length
+    if (characters < GROUP_CHARACTERS) continue
+    endGroup()
+    if (slice.isOver) await slice.next()
+  }
+  group.push('}')
+  endGroup()
+  const whole = Buffer.allocUnsafeSlow(length)
   let at = 0
-  for (const piece of pieces) {
+  for (const bytes of groups) {
     if (slice.isOver) await slice.next()
-    at += bytes.write(piece, at)
+    whole.set(bytes, at)
+    at += bytes.length
   }
-  return bytes
+  return whole
 }
 
 function metaText(status: number, { meta }: Answer): string {
@@ -57,11 +81,19 @@ function metaText(status: number, { meta }: Answer): string {
  * @param closing comes after its last
  */
 export function listPieces(opening: string, items: readonly string[], closing = ''): string[] {
-  const pieces = [`${opening}[`]
-  for (const [i, item] of items.entries()) {
-    if (item.length > PIECE_CHARACTERS) pieces.push(...(i === 0 ? [] : [',']), ...textPieces(item))
-    else pieces.push(i === 0 ? item : `,${item}`)
+  return [...eachPiece(opening, items, closing)]
+}
+
+/** The same as {@link listPieces}, one by one, for lists with tens of thousands of items. */
+export function* eachPiece(opening: string, items: readonly string[], closing = ''): Generator<string, void> {
+  yield `${opening}[`
+  let separator = ''
+  for (const item of items) {
+    if (item.length > PIECE_CHARACTERS) {
+      if (separator !== '') yield separator
+      yield* textPieces(item)
+    } else yield `${separator}${item}`
+    separator = ','
   }
-  pieces.push(`]${closing}`)
-  return pieces
+  yield `]${closing}`
 }

@@ -216,7 +216,7 @@ export class Exchange implements Reply, UnreadAnswer {
 
   async #sendPieces(
     status: number,
-    answer: Answer & { readonly pieces: readonly string[] },
+    answer: Answer & { readonly pieces: Iterable<string> },
     headers: string | undefined,
   ): Promise<void> {
     this.#running++

@@ -66,9 +66,9 @@ export interface Answer {
   readonly json?: string
   /**
    * Instead of `json`: the same text in pieces, which together may have megabytes. They are written in turns with
-   * other requests.
+   * other requests. They may be made while they are read, and are read twice.
    */
-  readonly pieces?: readonly string[]
+  readonly pieces?: Iterable<string>
   /** Called once nothing of the answer is needed any more, also if nobody receives it. */
   readonly sent?: () => void
   /** Instead of every other content: a text that is not the API's JSON. */

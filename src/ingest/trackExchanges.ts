@@ -209,14 +209,8 @@ export class ReplayExchange implements Submitter {
       return reply.send({ meta: { refusedUpdates: barred }, body: { events: [] } })
     const { outcome, update, trip } = this.#last
     const surroundings = around(registry, update, nearby, outcome.verdict)
-    void answer(
-      reply,
-      this.#events.flat(),
-      userOf(outcome, trip),
-      surroundings,
-      omitted,
-      barred,
-      this.#forget,
-    )
+    const events = this.#events.flat()
+    this.#events.length = 0
+    void answer(reply, events, userOf(outcome, trip), surroundings, omitted, barred, this.#forget)
   }
 }

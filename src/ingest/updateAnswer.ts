@@ -1,4 +1,4 @@
-import { listPieces } from '../http/answerText.ts'
+import { eachPiece, listPieces } from '../http/answerText.ts'
 import type { Answer, Reply } from '../http/route.ts'
 import type { Verdict } from '../model/fraud.ts'
 import type { Update } from '../model/update.ts'
@@ -55,13 +55,24 @@ export function answerOf(
   omitted: number,
   barred = 0,
 ): Answer {
-  const pieces = [...listPieces('"events":', events, ',"user":'), ...user, ...surroundings]
+  const pieces = { [Symbol.iterator]: () => answerPieces(events, user, surroundings) }
   if (omitted === 0 && barred === 0) return { pieces }
   const meta = {
     ...(omitted > 0 && { omittedEvents: omitted }),
     ...(barred > 0 && { refusedUpdates: barred }),
   }
   return { meta, pieces }
+}
+
+/** There may be tens of thousands of events, so the pieces are made while they are written. */
+function* answerPieces(
+  events: readonly string[],
+  user: readonly string[],
+  surroundings: readonly string[],
+): Generator<string, void> {
+  yield* eachPiece('"events":', events, ',"user":')
+  yield* user
+  yield* surroundings
 }
 
 /** The members of the answer about the surroundings of an update. They must follow another member. */

@@ -164,11 +164,12 @@ class SegmentLog implements CommitLog, CopyableLog {
     return bytes
   }
 
-  /** The parts are copied before it returns. */
+  /** The parts are copied before it returns, unless they are kept. */
   append<E extends LogEvent>(
     parts: readonly Uint8Array[],
     done: (frame: Committed<E>) => void,
     events: readonly E[] = [],
+    areKept = false,
   ): void {
     if (this.#failure !== undefined) throw new Error('The log has failed.', { cause: this.#failure })
     if (this.#closed) throw new Error('The log is closed.')
@@ -190,7 +191,8 @@ class SegmentLog implements CommitLog, CopyableLog {
       const frame = this.#encoder.encode(parts, payloadBytes, this.#offset + 1, byteOffset)
       write = () => this.#write(frame)
     } else {
-      const steps = this.#encoder.encodeInSteps(parts, payloadBytes, this.#offset + 1, byteOffset)
+      const next = this.#offset + 1
+      const steps = this.#encoder.encodeInSteps(parts, payloadBytes, next, byteOffset, areKept)
       steps.next()
       write = () => this.#writeLarge(steps)
     }

@@ -73,14 +73,16 @@ export class FrameEncoder {
   /**
    * Encodes a large frame in steps, each of which takes a millisecond. The first one copies the parts.
    * @param byteOffset see {@link encode}
+   * @param areKept whether nobody changes the parts before the last step, so that they are copied in steps, too
    */
   *encodeInSteps(
     parts: readonly Uint8Array[],
     payloadBytes: number,
     offset: number,
     byteOffset: number,
+    areKept = false,
   ): Generator<void, Buffer, undefined> {
-    const bytes = this.#copy(parts, payloadBytes)
+    const bytes = areKept ? yield* this.#copyInSteps(parts, payloadBytes) : this.#copy(parts, payloadBytes)
     yield
     const tail = bytes.length - TAIL_BYTES
     let crc = this.#writeHeader(bytes, payloadBytes, offset, byteOffset)
@@ -103,6 +105,21 @@ export class FrameEncoder {
       const part = parts[i]!
       bytes.set(part, end)
       end += part.length
+    }
+    bytes.fill(0, end, bytes.length - TAIL_BYTES)
+    return bytes
+  }
+
+  *#copyInSteps(parts: readonly Uint8Array[], payloadBytes: number): Generator<void, Buffer, undefined> {
+    const bytes = this.#buffer(frameBytes(payloadBytes))
+    let end = FRAME_HEADER_BYTES
+    for (const part of parts) {
+      for (let from = 0; from < part.length; from += STEP_BYTES) {
+        const piece = part.subarray(from, from + STEP_BYTES)
+        bytes.set(piece, end)
+        end += piece.length
+        yield
+      }
     }
     bytes.fill(0, end, bytes.length - TAIL_BYTES)
     return bytes

@@ -66,11 +66,14 @@ export interface AppendLog {
    * it calls the handler that the log was opened with, after which the states behind the log must not be used.
    * @param events the frame's events, in their order; the caller must not change them afterwards. A log with a
    * publisher hands the frame to it before `done`
+   * @param areKept whether nobody changes the parts before `done` is called, so that a log may copy many of them in turns
+   * with other work
    */
   append<E extends LogEvent>(
     parts: readonly Uint8Array[],
     done: (frame: Committed<E>) => void,
     events?: readonly E[],
+    areKept?: boolean,
   ): void
   /** Removes everything that only holds frames before `offset`, in the background. */
   trim(offset: number): void

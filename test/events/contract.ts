@@ -357,6 +357,27 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     t.equal((await index.read(0, 98, 10)).events[0]!.offset, 101)
   })
 
+  t.test(`${name}: the events of large commits keep their order among those of small ones`, async (t) => {
+    const index = await open()
+    t.teardown(() => index.close())
+    let number = 0
+    for (const [i, count] of [3, 1200, 2, 700, 500, 499, 1].entries())
+      index.add(
+        i + 1,
+        Array.from({ length: count }, () => whole(++number)),
+      )
+    const found: unknown[] = []
+    for (let offset = 0; offset < number;) {
+      const page = await index.read('all', offset, number)
+      found.push(...page.events)
+      offset = page.offset
+    }
+    t.same(
+      found,
+      Array.from({ length: number }, (_, i) => ({ offset: i + 1, event: whole(i + 1) })),
+    )
+  })
+
   t.test(`${name}: large events make pages and reads short, and reading continues after them`, async (t) => {
     const index = await open()
     t.teardown(() => index.close())

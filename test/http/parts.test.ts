@@ -2,6 +2,13 @@
 import t from 'tap'
 import Type from 'typebox'
 import { Validator as OpenApiValidator } from '@seriousme/openapi-schema-validator'
+import {
+  eachPiece,
+  isManyKilobytes,
+  listPieces,
+  successBytes,
+  successText,
+} from '../../src/http/answerText.ts'
 import { textPieces } from '../../src/runtime/textPieces.ts'
 import { ClientAddress, Peers } from '../../src/http/clientAddress.ts'
 import { openApiDocument, openApiRoute } from '../../src/http/openapi.ts'
@@ -406,3 +413,23 @@ t.test('a long text is cut into pieces, but not within a character', async (t) =
   }
   t.strictSame(textPieces('{}'), ['{}'])
 })
+
+t.test(
+  'an answer in pieces has the same bytes, in turns or at once, also if its pieces are made while they are read',
+  async (t) => {
+    const items = Array.from({ length: 3000 }, (_, i) =>
+      JSON.stringify({ i, text: `é\u{1F6F0}${'x'.repeat(i % 300)}` }),
+    )
+    items.push(JSON.stringify('long'.repeat(100_000)))
+    const made = () => eachPiece('"events":', items, ',"user":null')
+    const meta = { omittedEvents: 1 }
+    const answer = { meta, pieces: { [Symbol.iterator]: made } }
+    const text = `{"meta":{"code":200,"omittedEvents":1},"events":[${items.join(',')}],"user":null}`
+    t.equal(successText(200, answer), text)
+    t.ok(isManyKilobytes(answer.pieces))
+    const bytes = await successBytes(200, answer)
+    t.equal(Buffer.from(bytes).toString(), text)
+    t.strictSame(listPieces('"events":', items, ',"user":null'), [...made()])
+    t.strictSame(listPieces('"x":', []), ['"x":[', ']'])
+  },
+)

@@ -41,6 +41,20 @@ t.test('a frame that is encoded in steps has the same bytes', (t) => {
   t.end()
 })
 
+t.test('a frame whose parts are kept is copied in steps, too, to the same bytes', (t) => {
+  for (const payload of [dense(MIB), dense(3 * MIB + 7), sparse(5 * MIB + 123), dense(10)]) {
+    const parts = [payload.subarray(0, 5), payload.subarray(5)]
+    const whole = Buffer.from(new FrameEncoder(STORE_ID).encode(parts, payload.length, 7, 96))
+    const steps = new FrameEncoder(STORE_ID).encodeInSteps(parts, payload.length, 7, 96, true)
+    let count = 0
+    let step = steps.next()
+    for (; step.done !== true; step = steps.next()) count++
+    t.ok(whole.equals(step.value), `${payload.length} bytes`)
+    t.ok(count > 2 * Math.floor(payload.length / MIB), `${count} steps`)
+  }
+  t.end()
+})
+
 for (const segmentBytes of [64 * MIB, 4096])
   t.test(`others get turns meanwhile; segments of ${segmentBytes} bytes`, async (t) => {
     const store = { folder: join(t.testdir({ store: {} }), 'store'), storeId: STORE_ID }
