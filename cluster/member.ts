@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { forget, keep } from './keeper.ts'
+import { killAtExit } from './killAtExit.ts'
 
 /** Options of a member. */
 export interface MemberOptions {
@@ -72,15 +73,11 @@ export class Member {
     })
     closeSync(log)
     this.#child = child
-    const end = () => void child.kill('SIGKILL')
-    // Before handlers that remove its folder.
-    process.prependOnceListener('exit', end)
+    killAtExit(child)
     const { pid } = child
-    if (pid !== undefined) keep(pid)
-    child.once('exit', () => {
-      process.off('exit', end)
-      if (pid !== undefined) forget(pid)
-    })
+    if (pid === undefined) return
+    keep(pid)
+    child.once('exit', () => forget(pid))
   }
 
   /**

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { join } from 'node:path'
+import { killAtExit } from '../../cluster/killAtExit.ts'
 import { processorPins } from './load.ts'
 
 /** A generator as a separate process, which reads a JSON line for each command and answers each with one. */
@@ -18,8 +19,7 @@ export async function startLineChild<Command>(
   const { generator: pin } = await processorPins()
   const [command, ...rest] = [...pin, process.execPath, join(import.meta.dirname, file), ...args]
   const child = spawn(command!, rest, { stdio: ['pipe', 'pipe', 'inherit'] })
-  const kill = () => void child.kill('SIGKILL')
-  process.once('exit', kill)
+  killAtExit(child)
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   return {
     async ask(what) {
@@ -29,7 +29,6 @@ export async function startLineChild<Command>(
       return JSON.parse(line.value)
     },
     stop() {
-      process.off('exit', kill)
       child.kill()
     },
   }

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { killAtExit } from '../../cluster/killAtExit.ts'
 
 /** What the generator prints. */
 export interface LoadResult {
@@ -149,8 +150,7 @@ async function run(
       .map(String),
     { stdio: ['ignore', 'pipe', 'pipe'] },
   )
-  const kill = () => child.kill()
-  process.once('exit', kill)
+  killAtExit(child)
   let output = ''
   let complaints = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -167,7 +167,6 @@ async function run(
     child.on('error', reject)
     child.on('close', resolve)
   })
-  process.off('exit', kill)
   if (code !== 0) throw new Error(`The load generator ended with ${code}: ${complaints.trim()}`)
   return JSON.parse(output) as LoadResult
 }

@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { killAtExit } from '../../cluster/killAtExit.ts'
 import { parseKeys } from '../../src/registry/projects/keys.ts'
 import { freePort } from '../../test/kit/freePort.ts'
 import { definitionOf } from '../../test/registry/areaFinders.ts'
@@ -238,15 +239,8 @@ async function launch(words: string[], log: string, env: Record<string, string> 
     env: { ...process.env, ...env },
     stdio: ['ignore', output, output],
   })
-  const kill = () => child.kill('SIGKILL')
-  // Runs before the folder is removed, because a server that is still running would write to it.
-  process.prependOnceListener('exit', kill)
-  const exited = new Promise<void>((resolve) => {
-    child.once('exit', () => {
-      process.off('exit', kill)
-      resolve()
-    })
-  })
+  killAtExit(child)
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   return {
     async ready(port: () => Promise<number | undefined>): Promise<ServerProcess> {
       const deadline = Date.now() + START_TIMEOUT_MS
