@@ -16,6 +16,8 @@ t.test('a missing test is noticed', async (t) => {
   t.equal(problemOf({ ...item, heldBy: [] }), 'missing')
   t.match(problemOf({ ...item, heldBy: ['spec/nowhere.test.ts: x'] }), /no spec\/nowhere/)
   t.match(problemOf({ ...item, heldBy: ['spec/coverage.test.ts: y'] }), /has no test "y"/)
+  const empty = 'runtime/rowIndex.test.ts: rows are found by their hash, also if hashes collide'
+  t.match(problemOf({ ...item, heldBy: [empty] }), /asserts nothing/)
 })
 
 t.test('an item is held only if its tests passed when their file, as it is now, last ran', async (t) => {

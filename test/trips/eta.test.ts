@@ -144,7 +144,7 @@ t.test('as the crow flies: 1.3 times the line at the speed of the mode', async (
   t.match(driver.trip.eta, { source: 'straight', distance: Math.round(meters) })
 })
 
-t.test('property: an ETA has one decimal, is never negative, and is 0 once arrived', async () => {
+t.test('property: an ETA has one decimal, is never negative, and is 0 once arrived', async (t) => {
   const place = fc.tuple(
     fc.double({ min: -3, max: 3, noNaN: true }),
     fc.double({ min: -3, max: 3, noNaN: true }),
@@ -164,6 +164,7 @@ t.test('property: an ETA has one decimal, is never negative, and is 0 once arriv
     }),
     runs(200),
   )
+  t.pass('for all updates that were drawn')
 })
 
 t.test('a leg’s ETA counts the stops before it, of an arrived one the rest', async (t) => {
