@@ -40,13 +40,13 @@ t.test('a turn reads a quarter of a megabyte, also after a reconnection', { skip
     await sender.flush()
     // This thread reads nothing until the server has sent what fits on the way.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
-    await until(() => received === MESSAGES)
+    await until(() => received >= MESSAGES)
     t.ok(mostOfTurn < MOST_BYTES, `${round}: ${mostOfTurn} bytes in a turn`)
     t.ok(mostOfTurn > 64 * 1024, 'much has arrived at once')
     if (round === 'second') break
     await server.kill9()
     await server.start()
-    await until(() => ups === 1)
+    await until(() => ups >= 1)
   }
 })
 

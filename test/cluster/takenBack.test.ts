@@ -138,10 +138,10 @@ t.test('an owner says that an update still waits, and answers who asked first', 
   await sleep(20)
   t.strictSame(answers, [])
   for (let i = 0; i < 2; i++) call.send(bytes)
-  await until(() => answers.length === 2)
+  await until(() => answers.length >= 2)
   t.strictSame(answers, [STILL_WAITING, STILL_WAITING])
   unpublished = 0
-  await until(() => answers.length === 3)
+  await until(() => answers.length >= 3)
   t.match(answers[2], { updates: [{ repeated: false }] })
   call.end()
 })
@@ -183,7 +183,7 @@ t.test('an update that was measured does not keep others waiting until events ar
   })
   // It is in the same request.
   const other = track(gateway, update({ clock }, beside, AWAY), nothingWanted)
-  await until(() => batches === 1)
+  await until(() => batches >= 1)
   measured.resolve()
   outcome(await other)
   t.notOk(isTold)

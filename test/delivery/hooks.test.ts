@@ -22,7 +22,7 @@ import { Receiver } from './webhookKit.ts'
 t.jobs = 4
 
 const skip = await skipWithout(NATS_SERVER)
-const ENV = { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8,::1', RINGFENCE_WEBHOOK_TIMEOUT_SECONDS: '2' }
+const ENV = { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8,::1' }
 const SECRET = `whsec_${Buffer.alloc(30, 7).toString('base64')}`
 const PLACE: Position = [13.4132, 52.5219]
 const FAR: Position = [13.5, 52.6]
@@ -137,7 +137,7 @@ t.test('a hook continues after kill -9, and its id is the same for a message tha
   await circle(server, 'store/1', PLACE)
   await put(server, 'erp/1', { geofence: { tag: 'store' }, endpoint: { url: receiver.url } })
   const [first] = await track(server, 'a', PLACE)
-  await until(async () => receiver.got.length === 1)
+  await until(async () => receiver.got.length >= 1)
   // The answer may still be on its way: without it, the first message would be sent again.
   await until(async () => (await hookOf(server, 'erp/1')).pending === 0)
   await receiver.down()
@@ -269,7 +269,7 @@ t.test(
       geofence: { tag: 'walk' },
       endpoint: { url, ...identity, subject: 'hooks.stream', jetStream: true, tlsCa: `${ca}\n` },
     })
-    await until(async () => (await nats.messages('HOOKS')).length === made.length + 2)
+    await until(async () => (await nats.messages('HOOKS')).length >= made.length + 2)
     t.match(
       (await nats.messages('HOOKS'))
         .slice(-2)

@@ -303,7 +303,7 @@ t.test('a long pipeline does not occupy the event loop', async (t) => {
   for (const request of requests) {
     const few = await RawConnection.open(t, toy.port)
     few.write(request.repeat(8))
-    await few.until(() => answersOf(few) === 8)
+    await few.until(() => answersOf(few) >= 8)
     few.socket.destroy()
 
     const COUNT = 30_000

@@ -114,7 +114,7 @@ t.test('pending, then ready; kept by edits with the same area', async (t) => {
   let go = () => {}
   source.gate = new Promise((resolve) => (go = resolve))
   put({})
-  await until(() => source.asked.length === 1)
+  await until(() => source.asked.length >= 1)
   const pending = record()
   t.match(pending, {
     isActive: false,
@@ -190,12 +190,12 @@ t.test('a new isochrone does not wait for the many that a new network causes', a
   source.gate = new Promise((resolve) => (go = resolve))
   source.asked.length = 0
   source.become('second')
-  await until(() => source.asked.length === 2)
+  await until(() => source.asked.length >= 2)
   put({ radius: 99 })
   go()
   await until(() => record().isActive)
   t.ok(source.asked.indexOf('second 99 car') <= 4, `${source.asked.slice(0, 6)}`)
-  await until(() => source.asked.length === 51)
+  await until(() => source.asked.length >= 51)
 })
 
 t.test('those that take too long do not block others, and are given up', async (t) => {

@@ -146,7 +146,7 @@ t.test('a message in pieces is the whole message, with control frames between th
   await until(() => largest.received.includes('{"type":"pong"}'))
   t.notOk(largest.closed)
   largest.write(fragments(text, '{"type":"ping"}'.padEnd(MIB), 100))
-  await until(() => largest.received.split('{"type":"pong"}').length === 3)
+  await until(() => largest.received.split('{"type":"pong"}').length >= 3)
 })
 
 t.test('pings whose answers nobody reads end the stream, and are not kept', async (t) => {
@@ -193,7 +193,7 @@ t.test('answers to pings count as unread messages', (t) => {
 t.test('a client may send some pings at once, but not thousands', async (t) => {
   const stream = await open(t)
   stream.write(repeated(frame(ping, 'x'), 7 * 50))
-  await until(() => stream.received.length === 3 * 50)
+  await until(() => stream.received.length >= 3 * 50)
   stream.write(repeated(frame(ping, 'x'), 7 * 10_000))
   await until(() => stream.closed)
   t.equal(stream.closeCode, 1008)
