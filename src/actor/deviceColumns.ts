@@ -240,11 +240,11 @@ export class DeviceColumns {
   }
 
   /** The next row in a chain, see {@link OF_DEVICE}; −1 if this is the last. */
-  protected next(chain: number, row: number): number {
+  next(chain: number, row: number): number {
     return this.#words[(row << WORDS) + chain]!
   }
 
-  protected setNext(chain: number, row: number, next: number): void {
+  setNext(chain: number, row: number, next: number): void {
     this.#words[(row << WORDS) + chain] = next
   }
 

@@ -44,6 +44,39 @@ export class DeviceMemory {
   }
 }
 
+/** What the devices of one partition take of the memory of their process. */
+export class MemoryShare {
+  /** Approximate bytes of all records. */
+  bytes = 0
+  readonly #bytesOfScope = new Map<ScopeId, number>()
+  #memory = new DeviceMemory()
+
+  /** From now on, the records are counted here, and no longer in the object before. */
+  countIn(memory: DeviceMemory): void {
+    for (const [scope, bytes] of this.#bytesOfScope) {
+      this.#memory.add(scope, -bytes)
+      memory.add(scope, bytes)
+    }
+    this.#memory = memory
+  }
+
+  /** See {@link DeviceMemory.hasRoom}. */
+  hasRoom(scope: ScopeId): boolean {
+    return this.#memory.hasRoom(scope)
+  }
+
+  /**
+   * Counts bytes of a scope.
+   * @param bytes negative if there are fewer now
+   */
+  add(scope: ScopeId, bytes: number): void {
+    if (bytes === 0) return
+    this.bytes += bytes
+    this.#bytesOfScope.set(scope, (this.#bytesOfScope.get(scope) ?? 0) + bytes)
+    this.#memory.add(scope, bytes)
+  }
+}
+
 /**
  * The memory for devices with a limit.
  * @param bytes the limit of a process; 0 stands for half of the memory of the machine or container

@@ -1,25 +1,24 @@
-import { DeviceMemory } from './deviceMemory.ts'
 import type { Profile } from '../model/device.ts'
 import type { PlaceStays } from '../model/place.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { Settings } from '../model/settings.ts'
 import type { Sender, Update } from '../model/update.ts'
-import { isTooInaccurate } from '../rules/circumstances.ts'
 import { placesWith } from '../rules/placeStep.ts'
 import type { ActorTable } from './actorType.ts'
 import type { FrameBytes, FrameWriter } from './commitCodec.ts'
-import { DeviceColumns, OF_DEVICE, OF_USER } from './deviceColumns.ts'
-import { nameHash } from '../runtime/nameHash.ts'
+import { DeviceChains } from './deviceChains.ts'
+import { DeviceColumns, OF_DEVICE } from './deviceColumns.ts'
+import { FLAG_IGNORED } from './deviceFlags.ts'
+import { MemoryShare, type DeviceMemory } from './deviceMemory.ts'
 import { readDeviceRow, writeWhole } from './deviceRows.ts'
+import { LastSenders } from './lastSenders.ts'
 import { PlacesAside } from './placesAside.ts'
 import { profileWithFirst, profileWithPlaces } from './profile.ts'
 import { ProfileStore } from './profileStore.ts'
-import { RowIndex } from '../runtime/rowIndex.ts'
 
 /**
  * The user records of one partition: numbers in columns (deviceColumns.ts), the rest as profiles (profileStore.ts).
  *
- * Owns: rows, their reuse, look-ups by device, by user and by row.
+ * Owns: rows, their reuse, and that profiles, columns, look-ups (deviceChains.ts) and senders (lastSenders.ts) agree.
  * Does not own: what an update means, durability.
  *
  * Invariants
@@ -28,16 +27,6 @@ import { RowIndex } from '../runtime/rowIndex.ts'
  * - DEVICES-2: The records of one device form a chain that starts at its entry in the look-up. So do the records of a
  *   user who has a userId.
  */
-
-export const FLAG_FOREGROUND = 1
-export const FLAG_STOPPED = 2
-export const FLAG_REPLAYED = 4
-/** The update was too inaccurate to touch any geofence. */
-export const FLAG_IGNORED = 8
-/**
- * The update left the profile unchanged: its information on the stays before the last update is from an earlier one.
- */
-export const FLAG_SETTLED = 16
 
 /** The fields of the reply that rarely change. */
 export interface UserHead {
@@ -66,14 +55,10 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   fetched = 0
 
   readonly #profiles = new ProfileStore()
-  #memory = new DeviceMemory()
-  /** Approximate bytes of all records. */
-  bytes = 0
-  readonly #bytesOfScope = new Map<ScopeId, number>()
+  readonly #memory = new MemoryShare()
   /** The finished beginnings of replies by row. One is dropped whenever its profile changes. */
   readonly replyHead: (ReplyHead | undefined)[] = []
-  /** The sender of the last update of a record that is its device's only one. */
-  readonly #senders: (Sender | undefined)[] = []
+  readonly #senders = new LastSenders(this)
   /**
    * What rows of the log say last about the first candidate of places, until the profile of the record is needed: reading and
    * writing a profile takes as long as evaluating an update.
@@ -81,24 +66,21 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   readonly #firsts = new Map<number, PlaceStays['first']>()
   /** The places of records whose first candidate is another one than in the profile. */
   readonly placesAside = new PlacesAside()
-  /** The stream of that update. */
-  readonly #streams: (string | undefined)[] = []
-  /** The first rows of the chains. */
-  readonly #devices = new RowIndex()
-  readonly #users = new RowIndex()
+  readonly #chains = new DeviceChains(this, this.#profiles)
   readonly #freed: { readonly row: number; readonly at: number }[] = []
 
   limitUnpacked(bytes: number): void {
     this.#profiles.maxUnpackedBytes = bytes
   }
 
-  /** From now on, the memory of the records is counted here, and no longer in the object before. */
+  /** Approximate bytes of all records. */
+  get bytes(): number {
+    return this.#memory.bytes
+  }
+
+  /** See {@link MemoryShare.countIn}. */
   countIn(memory: DeviceMemory): void {
-    for (const [scope, bytes] of this.#bytesOfScope) {
-      this.#memory.add(scope, -bytes)
-      memory.add(scope, bytes)
-    }
-    this.#memory = memory
+    this.#memory.countIn(memory)
   }
 
   /** Whether there is room for another record; see {@link DeviceMemory.hasRoom}. */
@@ -118,8 +100,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   /** The first record of the device; −1 if it has none. */
   firstOf(scope: ScopeId, deviceId: string): number {
-    const slot = this.#deviceSlot(scope, deviceId, nameHash(scope, deviceId))
-    return slot < 0 ? -1 : this.#devices.row(slot)
+    return this.#chains.firstOf(scope, deviceId)
   }
 
   /** The next record of the same device; −1 if this is the last. */
@@ -132,13 +113,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
    * with a lower number; −1 if it must be looked up.
    */
   rowOf(sender: Sender | undefined, stream: string | undefined, sequence: number | undefined): number {
-    if (sender === undefined) return -1
-    const row = sender.hint
-    if (row < 0 || row >= this.#senders.length || this.#senders[row] !== sender) return -1
-    if (stream === undefined) return row
-    const newest = this.sequence(row)
-    // A number below 0 means that an update without a number changed it, and the profile has the number.
-    return this.#streams[row] === stream && newest >= 0 && sequence! > newest ? row : -1
+    return this.#senders.rowOf(sender, stream, sequence)
   }
 
   /**
@@ -153,7 +128,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     for (let i = 0; i < updates.length; i++) {
       const row = updates[i]!.update.sender?.hint ?? -1
       if (row < 0 || row >= senders.length) continue
-      sum += this.anyOf(row) + (senders[row] === undefined ? 1 : 0)
+      sum += this.anyOf(row) + (senders.at(row) === undefined ? 1 : 0)
       if (passes) sum += kindZones.anyOf(row) + placesAside.anyOf(row)
     }
     this.fetched = sum
@@ -164,23 +139,13 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
    * @param sender undefined if it is not a shared one, or the device has other records
    */
   remember(row: number, sender: Sender | undefined, stream: string | undefined): void {
-    if (sender === undefined) return this.#forget(row)
-    while (this.#senders.length < row) {
-      this.#senders.push(undefined)
-      this.#streams.push(undefined)
-    }
-    sender.hint = row
-    this.#senders[row] = sender
-    this.#streams[row] = stream
+    if (sender === undefined) this.#senders.forget(row)
+    else this.#senders.put(row, sender, stream)
   }
 
   /** The records of a user, in no order. */
   rowsOfUser(scope: ScopeId, userId: string): readonly number[] {
-    const rows: number[] = []
-    const slot = this.#userSlot(scope, userId, nameHash(scope, userId))
-    for (let row = slot < 0 ? -1 : this.#users.row(slot); row >= 0; row = this.next(OF_USER, row))
-      rows.push(row)
-    return rows
+    return this.#chains.rowsOfUser(scope, userId)
   }
 
   exists(row: number): boolean {
@@ -254,7 +219,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   expect(records: number): void {
     if (records === 0) return
     this.reserve(records - 1)
-    this.#devices.expect(records)
+    this.#chains.expect(records)
   }
 
   /** A row number for a new record; `now` is the server's time. */
@@ -340,15 +305,13 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   /** Removes a record; `now` is the server's time. */
   remove(row: number, now: number): void {
     const scope = this.scope(row)
-    this.#unlink(this.#devices, OF_DEVICE, row, nameHash(scope, this.#profiles.deviceId(row)))
-    const userId = this.#profiles.userId(row)
-    if (userId !== undefined) this.#unlink(this.#users, OF_USER, row, nameHash(scope, userId))
+    this.#chains.unlink(row, scope)
     const before = this.#profiles.bytesOf(row)
     this.#forgetFirst(row)
     this.#profiles.delete(row)
     this.#countBytes(row, scope, before)
     this.replyHead[row] = undefined
-    this.#forget(row)
+    this.#senders.forget(row)
     this.free(row)
     this.count--
     this.#freed.push({ row, at: now })
@@ -379,7 +342,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
       this.#profiles.pack(row)
       this.#countBytes(row, this.scope(row), bytes)
       this.replyHead[row] = undefined
-      this.#forget(row)
+      this.#senders.forget(row)
       packed++
     }
     return packed
@@ -428,15 +391,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
    * @param before the record's bytes before the change
    */
   #countBytes(row: number, scope: ScopeId, before: number): void {
-    const more = this.#profiles.bytesOf(row) - before
-    this.bytes += more
-    if (more === 0) return
-    this.#bytesOfScope.set(scope, (this.#bytesOfScope.get(scope) ?? 0) + more)
-    this.#memory.add(scope, more)
-  }
-
-  #forget(row: number): void {
-    if (row < this.#senders.length) this.#senders[row] = undefined
+    this.#memory.add(scope, this.#profiles.bytesOf(row) - before)
   }
 
   /** Makes room for a record; returns whether it is a new one. */
@@ -454,66 +409,13 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   /** Updates chains, columns and replies after a profile was put. */
   #relink(row: number, scope: ScopeId, isNew: boolean, userBefore: string | undefined): void {
-    const userId = this.#profiles.userId(row)
-    if (userId !== userBefore && userBefore !== undefined)
-      this.#unlink(this.#users, OF_USER, row, nameHash(scope, userBefore))
-    if (userId !== userBefore && userId !== undefined) {
-      const hash = nameHash(scope, userId)
-      this.#link(this.#users, OF_USER, row, this.#userSlot(scope, userId, hash), hash)
-    }
+    this.#chains.linkUser(row, scope, userBefore)
     if (isNew) {
-      const deviceId = this.#profiles.deviceId(row)
-      const hash = nameHash(scope, deviceId)
-      this.#link(this.#devices, OF_DEVICE, row, this.#deviceSlot(scope, deviceId, hash), hash)
+      this.#chains.linkDevice(row, scope)
       // If a device has several records, none of them is its only one.
-      for (let other = row; other >= 0; other = this.nextOf(other)) this.#forget(other)
+      for (let other = row; other >= 0; other = this.nextOf(other)) this.#senders.forget(other)
     }
     this.setCreatedAt(row, this.#profiles.createdAt(row))
     this.replyHead[row] = undefined
   }
-
-  /** The slot of the device's first record; −1 if it has none. */
-  #deviceSlot(scope: ScopeId, deviceId: string, hash: number): number {
-    for (let slot = this.#devices.find(hash); slot >= 0; slot = this.#devices.findAfter(slot, hash)) {
-      const row = this.#devices.row(slot)
-      if (this.scope(row) === scope && this.#profiles.isOfDevice(row, deviceId)) return slot
-    }
-    return -1
-  }
-
-  #userSlot(scope: ScopeId, userId: string, hash: number): number {
-    for (let slot = this.#users.find(hash); slot >= 0; slot = this.#users.findAfter(slot, hash)) {
-      const row = this.#users.row(slot)
-      if (this.scope(row) === scope && this.#profiles.isOfUser(row, userId)) return slot
-    }
-    return -1
-  }
-
-  /** Puts the row before the others of its chain, or begins a chain. */
-  #link(index: RowIndex, chain: number, row: number, slot: number, hash: number): void {
-    this.setNext(chain, row, slot < 0 ? -1 : index.row(slot))
-    if (slot < 0) index.add(row, hash)
-    else index.setRow(slot, row)
-  }
-
-  #unlink(index: RowIndex, chain: number, row: number, hash: number): void {
-    const next = this.next(chain, row)
-    for (let slot = index.find(hash); slot >= 0; slot = index.findAfter(slot, hash)) {
-      let at = index.row(slot)
-      if (at === row) return next < 0 ? index.remove(slot) : index.setRow(slot, next)
-      while (at >= 0 && this.next(chain, at) !== row) at = this.next(chain, at)
-      if (at >= 0) return this.setNext(chain, at, next)
-    }
-    throw new Error(`device row ${row} is in no chain`)
-  }
-}
-
-/** The flags that an update sets on its device. */
-export function updateFlags(update: Update, settings: Settings): number {
-  return (
-    (update.foreground ? FLAG_FOREGROUND : 0) |
-    (update.stopped ? FLAG_STOPPED : 0) |
-    (update.replayed ? FLAG_REPLAYED : 0) |
-    (isTooInaccurate(update, settings) ? FLAG_IGNORED : 0)
-  )
 }

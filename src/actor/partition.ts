@@ -19,7 +19,8 @@ import type { FrameWriter } from './commitCodec.ts'
 import { CommitEvents } from './commitEvents.ts'
 import type { DeviceMemory } from './deviceMemory.ts'
 import { fitsFirst, writeFirst, writeMoved, writeWhole } from './deviceRows.ts'
-import { FLAG_SETTLED, updateFlags, type DeviceTable } from './deviceTable.ts'
+import { FLAG_SETTLED, updateFlags } from './deviceFlags.ts'
+import type { DeviceTable } from './deviceTable.ts'
 import { feedUpdateOf, movesTrips } from './feeding.ts'
 import type { FeedShortcut, ShortcutOutcome } from './feedShortcut.ts'
 import { FEEDS, type FeedTable } from './feedTable.ts'
@@ -303,7 +304,7 @@ export class Partition {
   ): boolean {
     const { table } = this
     const first = passedFirst(table, row, update, view, time, repeats)
-    if (first === EVALUATE || mayBeSuspect(table, row, update, view, table.zoneCosine(row))) return false
+    if (first === EVALUATE || mayBeSuspect(table, row, update, view)) return false
     const isSame = first?.id === table.firstIdOf(row)
     if (!isSame && !fitsFirst(first)) return false
     this.passes++

@@ -35,10 +35,9 @@ export function passedFirst(
 ): Place | undefined | typeof EVALUATE {
   const { kindZones } = table
   if (!kindZones.areUsed || table.zoneRevision(row) !== view.revision) return EVALUATE
-  const { beacons, latitude, longitude } = update
+  const { beacons } = update
   if (beacons !== undefined && beacons.length > 0) return EVALUATE
-  const cosine = table.zoneCosine(row)
-  const moved = movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude)
+  const moved = movedFromZone(table, row, update)
   if (!kindZones.isPassing(row, moved, time, update)) return EVALUATE
   if (!needsNoZone(table, row, update, moved)) return EVALUATE
   if (!repeats) {
@@ -58,6 +57,12 @@ export function passedFirst(
     evaluatedAccuracy(update.accuracy),
     view.settings,
   )
+}
+
+/** How far an update is from the point of its device's zone, in metres, as {@link movedMeters} says. */
+export function movedFromZone(table: DeviceTable, row: number, { latitude, longitude }: Update): number {
+  const cosine = table.zoneCosine(row)
+  return movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude)
 }
 
 /**

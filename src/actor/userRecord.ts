@@ -16,7 +16,8 @@ import {
 import { isMeantFor } from '../rules/geofenceRules.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { regionsOf } from '../rules/regions.ts'
-import { FLAG_FOREGROUND, FLAG_STOPPED, type DeviceTable, type UserHead } from './deviceTable.ts'
+import { FLAG_FOREGROUND, FLAG_STOPPED } from './deviceFlags.ts'
+import type { DeviceTable, UserHead } from './deviceTable.ts'
 
 /**
  * The public JSON of a user, in two parts: the head, which rarely changes and is kept for an active device, and the

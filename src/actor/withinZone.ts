@@ -2,9 +2,9 @@ import type { Update } from '../model/update.ts'
 import { evaluatedAccuracy } from '../geometry/confidence.ts'
 import { maySuspect } from '../rules/fraud.ts'
 import type { ScopeView } from '../rules/port.ts'
-import { movedMeters, ZONE, type ZonesLeft } from '../rules/safeZone.ts'
+import { ZONE, type ZonesLeft } from '../rules/safeZone.ts'
 import type { DeviceTable } from './deviceTable.ts'
-import { needsNoZone } from './passing.ts'
+import { movedFromZone, needsNoZone } from './passing.ts'
 import { isInNewestStream, saysNothingNew } from './profile.ts'
 
 /** Tells which updates change nothing, or only a part of the device, because it is still within its zones. */
@@ -29,11 +29,8 @@ export function isWithinZone(
   if (time > table.zoneUntil(row) || update.receivedAt >= table.zoneUntilReceived(row)) return false
   if (evaluatedAccuracy(update.accuracy) > table.zoneAccuracy(row)) return false
   if ((update.stopped || update.foreground) && table.isZoneOnlyMoving(row)) return false
-  const cosine = table.zoneCosine(row)
-  const { latitude, longitude } = update
-  if (movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude) > radius)
-    return false
-  if (mayBeSuspect(table, row, update, view, cosine)) return false
+  if (movedFromZone(table, row, update) > radius) return false
+  if (mayBeSuspect(table, row, update, view)) return false
   if (repeats) return true
   const profile = table.activeProfile(row)
   return isInNewestStream(profile, update) && saysNothingNew(profile, update)
@@ -45,10 +42,10 @@ export function mayBeSuspect(
   row: number,
   update: Update,
   { settings }: ScopeView,
-  cosine: number,
 ): boolean {
   const { fraud } = settings
-  return fraud.enabled && maySuspect(update, fraud, table.latitude(row), table.longitude(row), cosine)
+  if (!fraud.enabled) return false
+  return maySuspect(update, fraud, table.latitude(row), table.longitude(row), table.zoneCosine(row))
 }
 
 /** What is left of the zones by kind for an update that has left its device's zone; undefined if nothing is. */
@@ -61,12 +58,11 @@ export function zonesLeft(
   repeats: boolean,
 ): ZonesLeft | undefined {
   if (!table.kindZones.areUsed || table.zoneRevision(row) !== view.revision) return undefined
-  const cosine = table.zoneCosine(row)
-  const { latitude, longitude, beacons = NO_BEACONS } = update
-  const moved = movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude)
+  const { beacons = NO_BEACONS } = update
+  const moved = movedFromZone(table, row, update)
   const mayPass = needsNoZone(table, row, update, moved)
   const left = table.kindZones.left(row, moved, time, update, mayPass)
-  if (left === undefined || mayBeSuspect(table, row, update, view, cosine)) return undefined
+  if (left === undefined || mayBeSuspect(table, row, update, view)) return undefined
   if (!repeats && !saysNothingNew(table.activeProfile(row), update)) return undefined
   return beacons.length === 0 ? left : left.with(ZONE.geofences, undefined)
 }

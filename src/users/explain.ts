@@ -1,5 +1,5 @@
 import type { Partition } from '../actor/partition.ts'
-import { FLAG_FOREGROUND, FLAG_REPLAYED, FLAG_SETTLED, FLAG_STOPPED } from '../actor/deviceTable.ts'
+import { FLAG_FOREGROUND, FLAG_REPLAYED, FLAG_SETTLED, FLAG_STOPPED } from '../actor/deviceFlags.ts'
 import { stateBefore } from '../actor/profile.ts'
 import { publicSettings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'

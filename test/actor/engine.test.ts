@@ -1,5 +1,5 @@
 import t from 'tap'
-import { FLAG_SETTLED } from '../../src/actor/deviceTable.ts'
+import { FLAG_SETTLED } from '../../src/actor/deviceFlags.ts'
 import type { Partition } from '../../src/actor/partition.ts'
 import { stateBefore } from '../../src/actor/profile.ts'
 import type { Profile } from '../../src/model/device.ts'
