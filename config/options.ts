@@ -153,7 +153,7 @@ export const OPTIONS = {
     value: 'URL',
     help:
       'The address of this server as people see it in their browsers, e.g. https://fleet.example.com: for invitation ' +
-      'links and session cookies. Without it, the Host header of a request says it.',
+      'links and session cookies. Without it, the Host header of the request is used.',
   },
   keySignIn: {
     type: 'switch',
@@ -169,7 +169,7 @@ export const OPTIONS = {
     high: 36_500,
     env: 'RINGFENCE_AUDIT_DAYS',
     value: 'DAYS',
-    help: 'How long entries of the audit are kept: at most 200,000 of each project.',
+    help: 'How long entries of the audit are kept, at most 200,000 for each project.',
   },
   operatorProject: {
     type: 'integer',
@@ -280,7 +280,7 @@ export const OPTIONS = {
     env: 'RINGFENCE_STREAM_MESSAGE_BYTES',
     value: 'BYTES',
     help:
-      'Memory for messages of streams while they arrive. Each open stream counts with the largest message that it may ' +
+      'Memory for messages of streams while they arrive. Each open stream is counted with the largest message that it may ' +
       'send; the streams of one key may use half. Streams that open beyond it may send messages of 64 KB only.',
   },
   subscriptionBytes: {
@@ -431,8 +431,8 @@ export const OPTIONS = {
     env: 'RINGFENCE_TILE38_URL',
     value: 'URLS',
     help:
-      'Tile38 servers to keep copies of positions in, tile38://HOST:PORT or tile38s://HOST:PORT. Of several, ' +
-      'the first that can be reached and follows no other is used. See docs/operating.md.',
+      'Tile38 servers to keep copies of positions in, tile38://HOST:PORT or tile38s://HOST:PORT. If there are several, ' +
+      'the first one that can be reached and is not a follower is used. See docs/operating.md.',
   },
   tile38TlsCa: {
     type: 'text',
@@ -484,8 +484,8 @@ export const OPTIONS = {
     env: 'RINGFENCE_MAP_FILES',
     value: 'FILES',
     help:
-      'PMTiles files with vector tiles, in the Protomaps basemap schema, that maps show before the imported regions; of ' +
-      'several, the first that has a tile. See docs/guides/maps.md.',
+      'PMTiles files with vector tiles, in the Protomaps basemap schema, that maps show before the imported regions. If ' +
+      'several files have a tile, the first one is used. See docs/guides/maps.md.',
   },
   ipCityFile: {
     type: 'text',
@@ -513,7 +513,7 @@ export const OPTIONS = {
     default: '',
     env: 'RINGFENCE_IP_ALLOWED_FILE',
     value: 'FILE',
-    help: 'File of addresses and CIDR ranges that are no proxies, whatever other lists say.',
+    help: 'File of addresses and CIDR ranges that are not proxies, whatever other lists say.',
   },
   routingUrl: {
     type: 'text',
@@ -624,7 +624,7 @@ export const OPTIONS = {
     env: 'RINGFENCE_SYNC_KEY',
     value: 'KEY',
     help:
-      'What encrypts the secrets of geofence syncs: 64 hexadecimal digits, the same for all processes. Empty: a key in ' +
+      'The key that encrypts the secrets of geofence syncs: 64 hexadecimal digits, the same for all processes. Empty: a key in ' +
       'the data folder, which is enough for the embedded engine.',
   },
   smtpUrl: {
@@ -651,7 +651,7 @@ export const OPTIONS = {
     problem: (emails) => (emails.every(isEmail) ? undefined : 'must hold e-mail addresses'),
     env: 'RINGFENCE_OPERATOR_EMAILS',
     value: 'ADDRESSES',
-    help: 'Who is told by e-mail that less than 10 % of the disk of the data folder is free.',
+    help: 'Addresses that get an e-mail when less than 10 % of the disk of the data folder is free.',
   },
   deliveriesDays: {
     type: 'integer',

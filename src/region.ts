@@ -32,10 +32,10 @@ https://download.geofabrik.de. A running server uses the result of these command
   import FILE.osm.pbf [--name NAME]   build a region from an extract, or rebuild it; the default name is that of the file.
                                       If it is interrupted, run the same command again to continue
   add-addresses FILE... [--name NAME]
-                                      build a region of addresses and number ranges, which geocoding uses beside all others:
+                                      build a region of addresses and number ranges, which geocoding uses in addition to the others:
                                       OpenAddresses (GeoJSON, CSV), the US National Address Database (text), TIGER/Line
                                       (shapefile, GeoJSON, CSV); text also compressed with gzip. The same name replaces it
-  update [NAME] [--file FILE]         give regions of an earlier version what this version makes of an extract; what is up to
+  update [NAME] [--file FILE]         bring regions of an earlier version up to date by building what is missing; what is up to
                                       date stays. Needs the same files again: where they were, or --file
   list                                list the regions; where they overlap, the first in the list is used
   use NAME                            move a region to the top of the list

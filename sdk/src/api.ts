@@ -2064,7 +2064,7 @@ export interface components {
                 };
             }[];
             trip?: components["schemas"]["TripContext"];
-            /** @description Borders: © OpenStreetMap contributors. Who shows it to others shows this credit. */
+            /** @description Borders: © OpenStreetMap contributors. If you show it to others, show this credit. */
             country?: {
                 _id: string;
                 /** @enum {unknown} */
@@ -4055,7 +4055,7 @@ export interface components {
                 /** @description Of the geofence; absent: all geofences with the tag. */
                 externalId?: string;
             };
-            /** @description An area that is no geofence: metres and degrees, as in a watch. Needs Tile38. */
+            /** @description An area that is not a geofence: metres and degrees, as in a watch. Needs Tile38. */
             area?: {
                 /** @enum {unknown} */
                 type: "circle" | "box" | "polygon";
@@ -4118,7 +4118,7 @@ export interface components {
                 /** @description Of the geofence; absent: all geofences with the tag. */
                 externalId?: string;
             };
-            /** @description An area that is no geofence: metres and degrees, as in a watch. Needs Tile38. */
+            /** @description An area that is not a geofence: metres and degrees, as in a watch. Needs Tile38. */
             area?: {
                 /** @enum {unknown} */
                 type: "circle" | "box" | "polygon";
@@ -4770,7 +4770,7 @@ export interface operations {
                                 /** @description In metres: the radius of the circle, or of a circle around the polygon. */
                                 geometryRadius: number;
                             }[];
-                            /** @description Borders: © OpenStreetMap contributors. Who shows it to others shows this credit. */
+                            /** @description Borders: © OpenStreetMap contributors. If you show it to others, show this credit. */
                             country?: {
                                 _id: string;
                                 /** @enum {unknown} */
@@ -4874,7 +4874,7 @@ export interface operations {
                             /** @description In metres: the radius of the circle, or of a circle around the polygon. */
                             geometryRadius: number;
                         }[];
-                        /** @description Borders: © OpenStreetMap contributors. Who shows it to others shows this credit. */
+                        /** @description Borders: © OpenStreetMap contributors. If you show it to others, show this credit. */
                         country?: {
                             _id: string;
                             /** @enum {unknown} */
@@ -6544,7 +6544,7 @@ export interface operations {
                 limit?: number;
                 /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
                 before?: string;
-                /** @description Texts in the order of their letters, numbers in them by their value. */
+                /** @description Texts are sorted by their letters, and numbers in them by their value. */
                 sortBy?: "createdAt" | "updatedAt" | "description" | "tag" | "externalId";
                 /** @description Absent: `desc` for dates, `asc` for texts. */
                 order?: "asc" | "desc";
@@ -7055,7 +7055,7 @@ export interface operations {
                 limit?: number;
                 /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
                 before?: string;
-                /** @description Texts in the order of their letters, numbers in them by their value. */
+                /** @description Texts are sorted by their letters, and numbers in them by their value. */
                 sortBy?: "createdAt" | "updatedAt" | "description" | "tag" | "externalId";
                 /** @description Absent: `desc` for dates, `asc` for texts. */
                 order?: "asc" | "desc";
@@ -11298,7 +11298,7 @@ export interface operations {
                 limit?: number;
                 /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
                 before?: string;
-                /** @description Texts in the order of their letters, numbers in them by their value. */
+                /** @description Texts are sorted by their letters, and numbers in them by their value. */
                 sortBy?: "createdAt" | "updatedAt" | "description" | "tag" | "externalId";
                 /** @description Absent: `desc` for dates, `asc` for texts. */
                 order?: "asc" | "desc";

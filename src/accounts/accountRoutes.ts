@@ -84,7 +84,7 @@ export function accountRoutes({ accounts, edits }: People): Route[] {
       method: 'PATCH',
       path: '/v1/accounts/:id',
       summary: 'Change an account',
-      description: 'A role counts from the next request on. The sessions of a disabled account end.',
+      description: 'A changed role applies from the next request on. The sessions of a disabled account end.',
       params: Id,
       body: Type.Object(
         {

@@ -66,7 +66,7 @@ const SignedInAnswer = Type.Object(
 
 /** The answers to an attempt to prove who one is that fails. */
 const REFUSALS = {
-  401: Type.Object({}, { description: 'Something is wrong; which part is not told.' }),
+  401: Type.Object({}, { description: 'Something is wrong; the answer does not say which part.' }),
   429: Type.Object({}, { description: 'Too many failed attempts.' }),
 }
 

@@ -14,7 +14,7 @@ export const ACCOUNTS_USAGE = `Usage: npm run accounts -- <command>
   link <e-mail>                            print a new link, e.g. for a forgotten password; older ones and sessions end
   role <e-mail> <role>                     give another role
   disable <e-mail>                         end the sessions of an account; nobody can sign in with it
-  enable <e-mail>                          end that
+  enable <e-mail>                          let the account sign in again
   delete <e-mail>                          delete an account
 
 Roles: ${ROLES.join(', ')}. Without one, the role is admin; without a number, the project is 1. A link can be used once, within 72 hours.

@@ -12,18 +12,18 @@ import {
 
 const HELP = `Usage: npm run move -- --from-radar [options]
 
-Copies geofences, beacons and settings out of a Radar project into a running server. Nothing of the project is changed.
-A record replaces the one with the same tag and externalId, so the command can be repeated. If it is interrupted, it goes
-on where it was.
+Copies geofences, beacons and settings out of a Radar project into a running server. The Radar project is not changed.
+A record replaces the one with the same tag and externalId, so the command can be repeated. If it is interrupted, the
+next run continues where it stopped.
 
   --from URL       the interface to copy from; default https://api.radar.io
   --from-key KEY   a secret key of the project. Default: the environment variable RADAR_SECRET_KEY, which keeps the key
                    out of the history of the shell
   --url URL        the server; default http://127.0.0.1:8080
   --key KEY        a secret key of the server, whose environment gets the records. Default: RINGFENCE_SECRET_KEY
-  --state FILE     where it remembers how far it is; default ./ringfence-move.json; removed at the end
+  --state FILE     where it stores its progress; default ./ringfence-move.json; removed at the end
 
-Exit code: 0 all was copied, 1 some records were refused, 2 it did not come to its end.
+Exit code: 0 all was copied, 1 some records were refused, 2 the command could not finish.
 `
 
 const PAGE = 1000
@@ -72,7 +72,7 @@ async function main(): Promise<number> {
     console.log(HELP)
     return 0
   }
-  if (!values['from-radar']) throw new UsageError('Say where from: --from-radar.')
+  if (!values['from-radar']) throw new UsageError('The source is missing: --from-radar.')
   const fromKey = secretKey(values['from-key'] ?? process.env['RADAR_SECRET_KEY'], '--from-key')
   const key = secretKey(values.key ?? process.env['RINGFENCE_SECRET_KEY'], '--key')
   const from = new MoveCalls(addressOf(values.from, '--from'), fromKey)
@@ -208,6 +208,6 @@ try {
   const isTold = isUsage || error instanceof CallFailed || code !== undefined
   console.error(isTold ? (error as Error).message : error)
   if (isUsage) console.error('`npm run move -- --help` shows the options.')
-  else console.error('Run the command again to go on.')
+  else console.error('Run the command again to continue.')
   process.exitCode = 2
 }

@@ -35,7 +35,7 @@ export const PROJECTS_USAGE = `Usage: npm run projects -- <command>
   create <name>                      make another project, and show its four keys once
   usage <project number>             the project's requests by month (UTC)
   disable <project number>           answer the project's requests with 402
-  enable <project number>            end that
+  enable <project number>            answer the project's requests again
   quota <project number> <requests>  the most requests a month; further ones are answered with 402. none: no quota
 
 The commands work while the server runs and while it is stopped.`

@@ -12,7 +12,7 @@ export function rolesOf({ roles, natsUrl, natsFormat }: Options): (role: Process
     throw new OptionError(
       'the distributed engine needs NATS servers: --nats-url nats://HOST:PORT (RINGFENCE_NATS_URL)',
     )
-  if (natsFormat !== 'json') throw new OptionError('natsFormat must be json where engine is distributed')
+  if (natsFormat !== 'json') throw new OptionError('natsFormat must be json if engine is distributed')
   return (role) => roles.includes('all') || roles.includes(role)
 }
 

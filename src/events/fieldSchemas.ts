@@ -50,7 +50,7 @@ export const BeaconContextSchema = Type.Object({
 
 /** The licence of the borders (ODbL) asks for their credit. */
 const COUNTRY = {
-  description: 'Borders: © OpenStreetMap contributors. Who shows it to others shows this credit.',
+  description: 'Borders: © OpenStreetMap contributors. If you show it to others, show this credit.',
 }
 
 /** A country, or a state, television market or postal code of the United States. */

@@ -98,7 +98,7 @@ export class Notifier {
   async test(scope: ScopeId, email: string): Promise<NotificationState> {
     const { notifications, mailer, clock } = this.#parts
     if (mailer === undefined)
-      return { status: 'notConfigured', error: 'The operator has set no mail server (smtpUrl).' }
+      return { status: 'notConfigured', error: 'The operator has not set a mail server (smtpUrl).' }
     const now = clock.now()
     const id = newId(now)
     const mail = testMail(this.environmentOf(scope))

@@ -96,7 +96,7 @@ export const SERVER_MESSAGES: Readonly<Record<string, DescribedMessage>> = {
     schema: Type.Object({ subscription: Type.String(), event: EventSchema }),
   },
   events: {
-    summary: 'Gathered events, of a subscription with `batch`, each once and in the order of the log',
+    summary: 'A batch of events, of a subscription with `batch`, each once and in the order of the log',
     schema: Type.Object({ subscription: Type.String(), events: Type.Array(EventSchema) }),
   },
   watching: { summary: 'A watch has begun', schema: Type.Object({ id: Type.String() }) },
@@ -106,7 +106,7 @@ export const SERVER_MESSAGES: Readonly<Record<string, DescribedMessage>> = {
     schema: Type.Object({ watch: Type.String(), ...Position }),
   },
   positions: {
-    summary: 'Gathered positions, of a watch with `batch`',
+    summary: 'A batch of positions, of a watch with `batch`',
     schema: Type.Object({ watch: Type.String(), positions: Type.Array(Type.Object(Position)) }),
   },
 }

@@ -86,7 +86,7 @@ export function frameBatch(
   const chunks = [...cut(frame, maxDataBytes)]
   const parts = chunks.length
   if (parts > MAX_BATCH_MESSAGES) {
-    throw new RangeError(`A frame of ${frame.length} bytes fits into no batch.`)
+    throw new RangeError(`A frame of ${frame.length} bytes does not fit into any batch.`)
   }
   return chunks.map((data, i) =>
     recordMessage(owner, COMMIT, { offset, part: i + 1, parts, published, behind: parts - 1 - i }, data),

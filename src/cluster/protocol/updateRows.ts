@@ -286,7 +286,7 @@ export function readRows(rows: Uint8Array, whole: WholeRows, senders: Senders): 
       draft.name(left & -left, start, at, hashText(bytes, start, at))
     }
     const sender = senders.find(draft, 0, { scope, ip })
-    if (sender === undefined) throw new RangeError(`Row ${updates.length + 1} of a request is no update.`)
+    if (sender === undefined) throw new RangeError(`Row ${updates.length + 1} of a request is not an update.`)
     updates.push(
       new SentUpdate(
         updates.length,

@@ -35,7 +35,8 @@ const UNKNOWN_ZONE = /: (\S+) can't be resolved to a non-deprecated time zone/
 
 /** Why the builder cannot use an extract at all; undefined if the failure has another cause. */
 function refusalOf(failure: ToolFailed): string | undefined {
-  if (failure instanceof NoRoads) return 'has no roads that the routing engine can use, or not their nodes.'
+  if (failure instanceof NoRoads)
+    return 'has no roads that the routing engine can use, or lacks the nodes of its roads.'
   if (failure.message.includes('unsorted input data'))
     return 'is not sorted by type and id. `osmium sort` sorts it.'
   return undefined

@@ -110,7 +110,7 @@ export class TileFiles {
       if (before !== undefined && before.version === version) return before
       const facts = await this.#facts(path)
       if (before !== undefined)
-        this.#logger.info({ file: path }, 'a file of the option mapFiles is read anew')
+        this.#logger.info({ file: path }, 'a file of the option mapFiles is read again')
       return { version: facts.version, facts }
     } catch (error) {
       const reason = reasonOf(error)

@@ -82,7 +82,7 @@ const HOOK_FIELDS = {
   area: custom(
     {
       ...AreaBody,
-      description: 'An area that is no geofence: metres and degrees, as in a watch. Needs Tile38.',
+      description: 'An area that is not a geofence: metres and degrees, as in a watch. Needs Tile38.',
     },
     areaField,
   ),

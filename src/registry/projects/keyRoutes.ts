@@ -57,7 +57,7 @@ export function keyRoutes(registry: KeyRouteParts): Route[] {
       role: 'admin',
       tag: TAG,
       summary: "List the environment's keys",
-      description: 'Secret keys are shown by their last four characters, publishable ones whole.',
+      description: 'Secret keys are shown by their last four characters, publishable keys in full.',
       answers: { 200: Type.Object({ keys: Type.Array(KeyAnswer) }) },
       handler: (call) => {
         const { scope } = call.credentials!

@@ -26,7 +26,7 @@ const OrderQuery = {
   sortBy: Type.Optional(
     Type.Enum([...SORT_FIELDS], {
       default: 'createdAt',
-      description: 'Texts in the order of their letters, numbers in them by their value.',
+      description: 'Texts are sorted by their letters, and numbers in them by their value.',
     }),
   ),
   order: Type.Optional(

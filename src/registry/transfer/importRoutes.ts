@@ -184,7 +184,8 @@ function routesOf(registry: ImportRegistry, kind: ImportKind): Route[] {
       role: 'write',
       tag: TAG,
       summary: `Cancel a running import of ${name}`,
-      description: 'It ends within a second, after the rows under way; the rows before stay imported.',
+      description:
+        'The import ends within a second, after the rows that are being written. The rows imported until then stay.',
       params: Type.Object({ id: Name(64) }),
       answers: {
         200: OneImport,

@@ -53,13 +53,13 @@ A setting is taken from the first that has it: flag, environment variable, file,
   --public-url URL
       The address of this server as people see it in their browsers, e.g.
       https://fleet.example.com: for invitation links and session cookies. Without it, the
-      Host header of a request says it. Default none.
+      Host header of the request is used. Default none.
       RINGFENCE_PUBLIC_URL
   --key-sign-in on|off
       Whether people may sign in with a secret key instead of an account. Default on.
       RINGFENCE_KEY_SIGN_IN
   --audit-days DAYS
-      How long entries of the audit are kept: at most 200,000 of each project. From 1 to
+      How long entries of the audit are kept, at most 200,000 for each project. From 1 to
       36500, default 365.
       RINGFENCE_AUDIT_DAYS
   --operator-project NUMBER
@@ -107,10 +107,10 @@ A setting is taken from the first that has it: flag, environment variable, file,
       to 1000000, default 2000.
       RINGFENCE_MAX_STREAMS_PER_KEY
   --stream-message-bytes BYTES
-      Memory for messages of streams while they arrive. Each open stream counts with the
-      largest message that it may send; the streams of one key may use half. Streams that
-      open beyond it may send messages of 64 KB only. From 1048576 to 17179869184, default
-      268435456.
+      Memory for messages of streams while they arrive. Each open stream is counted with
+      the largest message that it may send; the streams of one key may use half. Streams
+      that open beyond it may send messages of 64 KB only. From 1048576 to 17179869184,
+      default 268435456.
       RINGFENCE_STREAM_MESSAGE_BYTES
   --subscription-bytes BYTES
       Upper limit of the memory for the filters and areas of streams and server-sent
@@ -177,8 +177,8 @@ A setting is taken from the first that has it: flag, environment variable, file,
       RINGFENCE_NATS_FORMAT
   --tile38-url URLS
       Tile38 servers to keep copies of positions in, tile38://HOST:PORT or
-      tile38s://HOST:PORT. Of several, the first that can be reached and follows no other
-      is used. See docs/operating.md. Comma-separated, default none.
+      tile38s://HOST:PORT. If there are several, the first one that can be reached and is
+      not a follower is used. See docs/operating.md. Comma-separated, default none.
       RINGFENCE_TILE38_URL
   --tile38-tls-ca FILE
       File with the certificates (PEM) of the authorities to trust for tile38s://, instead
@@ -201,8 +201,8 @@ A setting is taken from the first that has it: flag, environment variable, file,
       RINGFENCE_REGION_MAX_BYTES
   --map-files FILES
       PMTiles files with vector tiles, in the Protomaps basemap schema, that maps show
-      before the imported regions; of several, the first that has a tile. See
-      docs/guides/maps.md. Comma-separated, default none.
+      before the imported regions. If several files have a tile, the first one is used.
+      See docs/guides/maps.md. Comma-separated, default none.
       RINGFENCE_MAP_FILES
   --ip-city-file FILE
       GeoLite2 City or another .mmdb file of cities, for geocoding of IP addresses. Empty:
@@ -217,7 +217,7 @@ A setting is taken from the first that has it: flag, environment variable, file,
       none.
       RINGFENCE_IP_TOR_FILE
   --ip-allowed-file FILE
-      File of addresses and CIDR ranges that are no proxies, whatever other lists say.
+      File of addresses and CIDR ranges that are not proxies, whatever other lists say.
       Default none.
       RINGFENCE_IP_ALLOWED_FILE
   --routing-url URL
@@ -266,9 +266,9 @@ A setting is taken from the first that has it: flag, environment variable, file,
       default 1073741824.
       RINGFENCE_SYNC_MAX_BYTES
   --sync-key KEY
-      What encrypts the secrets of geofence syncs: 64 hexadecimal digits, the same for all
-      processes. Empty: a key in the data folder, which is enough for the embedded engine.
-      Default none.
+      The key that encrypts the secrets of geofence syncs: 64 hexadecimal digits, the same
+      for all processes. Empty: a key in the data folder, which is enough for the embedded
+      engine. Default none.
       RINGFENCE_SYNC_KEY
   --smtp-url URL
       Mail server for notifications: smtp://USER:PASSWORD@HOST:PORT, or smtps:// for TLS
@@ -279,8 +279,8 @@ A setting is taken from the first that has it: flag, environment variable, file,
       The address that e-mails come from. Default none.
       RINGFENCE_SMTP_FROM
   --operator-emails ADDRESSES
-      Who is told by e-mail that less than 10 % of the disk of the data folder is free.
-      Comma-separated, default none.
+      Addresses that get an e-mail when less than 10 % of the disk of the data folder is
+      free. Comma-separated, default none.
       RINGFENCE_OPERATOR_EMAILS
   --deliveries-days DAYS
       Finished webhook deliveries are deleted from the log after this time. From 1 to
