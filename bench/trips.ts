@@ -4,9 +4,8 @@
  * All devices drive in the sample city. Four servers have the same geofences and devices. Two have no trips: the
  * difference between them is what a difference means on this machine. On the third, each update of a device on a trip
  * makes user.updated_trip, on the fourth next to none does. They take turns (load/interleaved.ts). The road engines are
- * processes of their own, so their CPU is not in the figures; it is counted apart.
+ * processes of their own on the generator's processor, so their CPU is not in the figures; it is counted apart.
  */
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { addSample } from '../test/kit/sampleRegion.ts'
@@ -16,6 +15,7 @@ import { drivenEtas, type ShownEta } from './load/drivenEtas.ts'
 import { HttpContender } from './load/httpContender.ts'
 import { idleTripBytes } from './load/idleTrips.ts'
 import { loadGenerator, type Generator } from './load/load.ts'
+import { engineSeconds, PlacedContender } from './load/roadEngines.ts'
 import { seedGeofences, startRingfence, type ServerProcess } from './load/servers.ts'
 import { bursts } from './load/tripBursts.ts'
 import {
@@ -83,8 +83,6 @@ const BURST_RATE = 1000
  * move its objects.
  */
 const REST_MS = options.smoke ? 0 : 80_000
-/** Clock ticks per second of /proc/<pid>/stat. */
-const TICKS_PER_SECOND = 100
 
 type Parts = ReturnType<typeof writeTripWorkloads<'drivers' | 'peers' | 'others'>>
 
@@ -188,12 +186,15 @@ async function cpuOn(running: ServerProcess[], folder: string, parts: Parts, gen
   const told = await start('told', { updateSeconds: 0 })
   const untold = await start('untold', { updateSeconds: NEVER_SECONDS })
   const contenders = [
+    // Both windows of a server's trips are as far apart as possible, so that as many want an ETA in one as in the other.
+    new PlacedContender('generator', 'told', told, parts.drivers, generator),
     new HttpContender('plain', plain, parts.others, generator),
+    new PlacedContender('generator', 'untold', untold, parts.drivers, generator),
     new HttpContender('again', again, parts.others, generator),
+    new PlacedContender('server', 'told beside its engine', told, parts.drivers, generator),
     new HttpContender('others', untold, parts.others, generator),
-    new HttpContender('told', told, parts.drivers, generator),
+    new PlacedContender('server', 'untold beside its engine', untold, parts.drivers, generator),
     new HttpContender('peers of told', told, parts.peers, generator),
-    new HttpContender('untold', untold, parts.drivers, generator),
     new HttpContender('peers of untold', untold, parts.peers, generator),
   ]
   const withTrips = [told, untold]
@@ -226,8 +227,12 @@ function cpuReport(
   const { engine, road, wanted, shown } = ways
   const same = turns.ratio('again', 'plain')
   const othersBound = rounded(Math.max(STATED.others, 1 + Math.abs(same - 1)), 3)
-  const updates = 2 * windows * seconds * turns.rate
+  const updates = 4 * windows * seconds * turns.rate
   const micros = (name: string) => turns.microsOf(name)
+  const beside = {
+    told: turns.ratio('told beside its engine', 'peers of told'),
+    untold: turns.ratio('untold beside its engine', 'peers of untold'),
+  }
   const engineMicros = rounded((engine / updates) * 1e6, 1)
   return {
     rows: [
@@ -247,6 +252,7 @@ function cpuReport(
       `µs an update: without trips ${micros('plain')} and ${micros('again')} (the same commit twice: ${same}), beside ` +
         `trips ${micros('others')}; told ${micros('told')}, peers ${micros('peers of told')}; untold ` +
         `${micros('untold')}, peers ${micros('peers of untold')}`,
+      `with the road engine on the server's processor: told ${beside.told} times, untold ${beside.untold} times`,
       `road engines, apart: ${engineMicros} µs for each update on a trip; ${rounded((100 * wanted) / updates, 1)} % of ` +
         `these wanted an ETA, of which ${rounded((100 * road) / Math.max(1, wanted), 1)} % are by road; of the ETAs shown at the end ` +
         `${rounded(100 * shown, 1)} %`,
@@ -254,11 +260,19 @@ function cpuReport(
     details: {
       rate: turns.rate,
       same,
+      besideEngine: beside,
       micros: Object.fromEntries(
-        ['plain', 'again', 'others', 'told', 'peers of told', 'untold', 'peers of untold'].map((name) => [
-          name,
-          micros(name),
-        ]),
+        [
+          'plain',
+          'again',
+          'others',
+          'told',
+          'told beside its engine',
+          'peers of told',
+          'untold',
+          'untold beside its engine',
+          'peers of untold',
+        ].map((name) => [name, micros(name)]),
       ),
       roadEngineMicrosPerUpdate: engineMicros,
       wantedShare: rounded(wanted / updates, 3),
@@ -266,20 +280,6 @@ function cpuReport(
       shownRoadShare: rounded(shown, 3),
     },
   }
-}
-
-/** CPU time of the road engines so far, which are child processes of the servers. */
-function engineSeconds(servers: readonly ServerProcess[]): number {
-  let ticks = 0
-  for (const { pid } of servers)
-    for (const thread of readdirSync(`/proc/${pid}/task`))
-      for (const child of readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ')) {
-        if (child.trim() === '') continue
-        const stat = readFileSync(`/proc/${child}/stat`, 'utf8')
-        const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-        ticks += Number(fields[11]) + Number(fields[12])
-      }
-  return ticks / TICKS_PER_SECOND
 }
 
 async function sumOfWays(servers: readonly ServerProcess[]): Promise<{ road: number; straight: number }> {
