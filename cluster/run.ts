@@ -182,7 +182,7 @@ Draw a geofence, and send a location in it:
   curl ${url}/v1/track -H "Authorization: ${publishable}" \\
     -d deviceId=visitor-1 -d latitude=52.52 -d longitude=13.405 -d accuracy=20
 
-End one with "kill -9 PID" and go on. Ctrl-C stops all.`)
+You can end one with "kill -9 PID" and watch the others. Ctrl-C stops all.`)
 }
 
 try {
