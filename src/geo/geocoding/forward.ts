@@ -31,13 +31,15 @@ const NO_WORDS: ReadonlySet<number> = new Set()
 export function forward(sources: SearchSources, question: ForwardQuestion): Address[] {
   const query = readQuery(question.query, false)
   if (query.words.length === 0) return []
-  let graded: Graded[] = []
+  let found: Found = { results: [], fallback: () => undefined }
   const searches = new Searches()
   for (const edited of editedWordsOf(query)) {
-    graded = search(sources, query, question, { searches, edited })
-    if (graded.some(isMeant)) break
+    found = search(sources, query, question, { searches, edited })
+    if (found.results.some(isMeant)) break
   }
-  return selected(graded, question.now)
+  if (found.results.length > 0) return selected(found.results, question.now)
+  const fallback = found.fallback()
+  return fallback === undefined ? [] : selected([fallback], question.now)
 }
 
 type Attempt = Pick<CandidateOptions, 'searches' | 'edited'>
@@ -49,13 +51,20 @@ interface Graded {
   readonly address?: Address
 }
 
+/** What an attempt has found. */
+interface Found {
+  readonly results: readonly Graded[]
+  /** Finds what stands for the results if there are none. It is only asked for after the last attempt, because it may take long. */
+  readonly fallback: () => Graded | undefined
+}
+
 /** Whether it is exactly what the query says. In that case, no word is searched with another letter. */
 function isMeant({ confidence, ranked }: Graded): boolean {
   if (confidence === 'exact') return true
   return confidence === 'interpolated' && ranked.fits.every((fit) => fit >= MATCHED)
 }
 
-function search(sources: SearchSources, query: Query, question: ForwardQuestion, attempt: Attempt): Graded[] {
+function search(sources: SearchSources, query: Query, question: ForwardQuestion, attempt: Attempt): Found {
   const { language, countries } = question
   const options = { language, ...attempt }
   const candidates = [
@@ -81,10 +90,11 @@ function search(sources: SearchSources, query: Query, question: ForwardQuestion,
     const confidence = confidenceOf(query, one, question)
     return confidence === undefined ? [] : [{ ranked: one, confidence }]
   })
-  if (results.length > 0) return results
-  const fallback =
-    streetOrAround(query, ranked, question) ?? areaNamed(sources, query, named, question, attempt)
-  return fallback === undefined ? [] : [fallback]
+  return {
+    results,
+    fallback: () =>
+      streetOrAround(query, ranked, question) ?? areaNamed(sources, query, named, question, attempt),
+  }
 }
 
 /** The confidence. Undefined for something that can only stand for something else that is not known. */
