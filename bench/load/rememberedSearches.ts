@@ -18,8 +18,8 @@ const still = new Int32Array(new SharedArrayBuffer(4))
 const search = GeocoderThread.prototype.reply
 
 GeocoderThread.prototype.reply = function (this: GeocoderThread, task) {
-  const question = { ...(task.question as object), now: 0 }
-  const key = `${task.kind} ${JSON.stringify(question)}`
+  // The time would make each question a new one.
+  const key = task.question.replace(/"now":[\d.]+/, '')
   const known = remembered.get(key)
   if (known !== undefined) {
     Atomics.wait(still, 0, 0, known.tookMs)

@@ -1,15 +1,21 @@
 import { Slice } from '../runtime/slices.ts'
+import { writePacked } from '../runtime/packedUtf8.ts'
 import { PIECE_CHARACTERS, textPieces } from '../runtime/textPieces.ts'
 import type { Answer } from './route.ts'
 
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8'
 
+const CLOSING_BRACE = 0x7d
 const SUCCESS = '{"meta":{"code":200}'
 
 /** An answer in pieces up to this length is joined at once, which takes a fraction of a millisecond. */
 const WHOLE_CHARACTERS = 256 * 1024
 /** How many characters of a longer one are joined at a time. */
 const GROUP_CHARACTERS = 64 * 1024
+
+/** Bytes of a packed answer up to this length are not kept after they are written. */
+const SHORT_BYTES = 64 * 1024
+const shortAnswer = Buffer.allocUnsafeSlow(SHORT_BYTES)
 
 /** Whether the pieces of an answer deserve more than one turn. */
 export function isManyKilobytes(pieces: Iterable<string>): boolean {
@@ -25,6 +31,19 @@ export function successText(status: number, answer: Answer): string {
   if (json !== undefined) return json === '' ? `${meta}}` : `${meta},${json}}`
   const members = answer.body === undefined ? '{}' : JSON.stringify(answer.body)
   return members === '{}' ? `${meta}}` : `${meta},${members.slice(1)}`
+}
+
+/**
+ * The bytes of {@link successText} for an answer with members in packed form.
+ * @returns bytes that are valid until the next call, if they are at most 64 KB
+ */
+export function packedAnswerBytes(status: number, answer: Answer, packedJson: string): Uint8Array {
+  const meta = `${metaText(status, answer)},`
+  const length = Buffer.byteLength(meta) + packedJson.length + 1
+  const bytes = length <= SHORT_BYTES ? shortAnswer.subarray(0, length) : Buffer.allocUnsafeSlow(length)
+  writePacked(packedJson, bytes, bytes.write(meta))
+  bytes[length - 1] = CLOSING_BRACE
+  return bytes
 }
 
 /**

@@ -1,6 +1,12 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { ApiError } from '../runtime/errors.ts'
-import { isManyKilobytes, JSON_CONTENT_TYPE, successBytes, successText } from './answerText.ts'
+import {
+  isManyKilobytes,
+  JSON_CONTENT_TYPE,
+  packedAnswerBytes,
+  successBytes,
+  successText,
+} from './answerText.ts'
 import type { Endpoint } from './endpoint.ts'
 import { errorAnswer, shuttingDown } from './errors.ts'
 import { IncomingRequest } from './incomingRequest.ts'
@@ -179,7 +185,7 @@ export class Exchange implements Reply, UnreadAnswer {
 
   /** Sends an answer. Returns what resolves once its pieces are joined, if they are joined in turns. */
   #send(answer: Answer): Promise<void> | undefined {
-    const { status = 200, stream, bytes, text, pieces } = answer
+    const { status = 200, stream, bytes, text, pieces, packedJson } = answer
     // A stream that nobody reads is left alone, because it holds nothing yet.
     if (this.#answered || this.aborted) return undefined
     let content: string
@@ -194,12 +200,12 @@ export class Exchange implements Reply, UnreadAnswer {
       if (bytes !== undefined) {
         if (bytes.etag !== undefined && hasVersion(this.#request.ifNoneMatch, bytes.etag))
           this.#headAlone(304, JSON_CONTENT_TYPE, headers)
-        else {
-          // The bytes are only valid during the call.
-          const isLater = this.#isForLater()
-          const kept = isLater ? Uint8Array.from(bytes.content) : bytes.content
-          this.#write(status, bytes.contentType, kept, headers, isLater)
-        }
+        else this.#writeBytes(status, bytes.contentType, bytes.content, headers)
+        return undefined
+      }
+      if (packedJson !== undefined) {
+        const packed = packedAnswerBytes(status, answer, packedJson)
+        this.#writeBytes(status, JSON_CONTENT_TYPE, packed, headers)
         return undefined
       }
       if (pieces !== undefined && isManyKilobytes(pieces))
@@ -212,6 +218,12 @@ export class Exchange implements Reply, UnreadAnswer {
     }
     this.#write(status, text === undefined ? JSON_CONTENT_TYPE : text.contentType, content, headers)
     return undefined
+  }
+
+  /** Writes bytes that are only valid during the call. */
+  #writeBytes(status: number, contentType: string, content: Uint8Array, headers: string | undefined): void {
+    const isLater = this.#isForLater()
+    this.#write(status, contentType, isLater ? Uint8Array.from(content) : content, headers, isLater)
   }
 
   async #sendPieces(

@@ -64,6 +64,8 @@ export interface Answer {
    * Instead of `body`: the finished JSON text of the members besides `meta`, without braces: `"user":{…},"events":[]`.
    */
   readonly json?: string
+  /** Instead of `json`: the same text as {@link packUtf8} returns it. It is written without being encoded again. */
+  readonly packedJson?: string
   /**
    * Instead of `json`: the same text in pieces, which together may have megabytes. They are written in turns with
    * other requests. They may be made while they are read, and are read twice.

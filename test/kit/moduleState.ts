@@ -37,6 +37,7 @@ const ALLOWED: Readonly<Record<Reason, readonly string[]>> = {
     'src/geometry/shapeBatch.ts probe',
     'src/geometry/shapeLayout.ts run nodeBox',
     'src/geometry/shapePreparation.ts probe scratch boxes',
+    'src/http/answerText.ts shortAnswer',
     'src/http/jsonStructure.ts structure',
     'src/ingest/replayBound.ts probe',
     'src/ingest/trackAnswer.ts bytes at',

@@ -3,6 +3,7 @@ import { GEOCODER_WORKER } from '../../../workers/urls.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { unpackUtf8 } from '../../runtime/packedUtf8.ts'
 import { ShortFirstQueue, withEstimate } from '../../runtime/shortFirstQueue.ts'
 import { openThreadPool } from '../../runtime/threadPool.ts'
 import { OSM_CREDIT } from '../../model/credits.ts'
@@ -11,7 +12,13 @@ import type { AreaFinder, PlaceArea } from '../../registry/geofences/areaFinder.
 import type { MapRegion, MapRegions } from '../extract/port.ts'
 import { AIRPORT_ATTRIBUTION, WORLD_ATTRIBUTION } from '../world/port.ts'
 import { estimatedMs } from './estimate.ts'
-import type { GeocoderAnswer, GeocoderQuestion, GeocoderReply, GeocoderTask } from './geocoderThread.ts'
+import type {
+  GeocoderAnswer,
+  GeocoderFiles,
+  GeocoderQuestion,
+  GeocoderReply,
+  GeocoderTask,
+} from './geocoderThread.ts'
 import type {
   Address,
   AutocompleteQuestion,
@@ -28,6 +35,16 @@ import type { Validation, ValidationQuestion } from './validation.ts'
 
 /** The credit for data about chains. */
 const CHAIN_ATTRIBUTION = 'name-suggestion-index'
+/** What a task contains of the map regions that there are. */
+interface ServedRegions {
+  readonly all: readonly MapRegion[]
+  readonly world: string
+  /** Those with places. */
+  readonly inService: readonly MapRegion[]
+  /** {@link GeocoderFiles} as JSON text. */
+  readonly files: string
+}
+
 /** How many questions may wait, besides those that are being answered. Each takes about a millisecond. */
 const MOST_WAITING = 256
 
@@ -41,6 +58,7 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
   readonly #world: () => Promise<string>
   readonly #logger: Logger
   readonly #pool: Piscina<GeocoderTask, GeocoderReply>
+  #served: ServedRegions | undefined
 
   /**
    * Starts without threads.
@@ -93,7 +111,7 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
       // The time only matters for time zones, which are not used here.
       now: 0,
     })
-    const [best] = JSON.parse(addresses) as Address[]
+    const [best] = JSON.parse(unpackUtf8(addresses)) as Address[]
     return best === undefined || best.confidence === 'fallback' ? undefined : best.geometry.coordinates
   }
 
@@ -138,10 +156,9 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
     const world = await this.#world()
     if (this.#pool.queueSize >= MOST_WAITING)
       throw new ApiError(503, 'Too many geocoding requests at once.', { retryAfter: 1 })
-    const inService = this.#regions.all.filter(({ places }) => places !== undefined)
-    const regions = inService.map(({ places, bounds }) => ({ file: places!, bounds }))
-    const task = withEstimate({ ...question, world, regions }, estimatedMs(question))
-    const reply = await this.#pool.run(task)
+    const { inService, files } = this.#serviceOf(world)
+    const task = { question: JSON.stringify(question), files } satisfies GeocoderTask
+    const reply = await this.#pool.run(withEstimate(task, estimatedMs(question)))
     if ('unreadable' in reply) {
       this.#logger.warn({ reason: reply.unreadable }, 'a place database cannot be read')
       throw new ApiError(503, 'A place database cannot be read; the log of the server says why.', {
@@ -149,6 +166,16 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
       })
     }
     return { reply, inService }
+  }
+
+  /** The map regions with places, which stay those of the last question unless one was added or removed. */
+  #serviceOf(world: string): ServedRegions {
+    const { all } = this.#regions
+    if (this.#served?.all === all && this.#served.world === world) return this.#served
+    const inService = all.filter(({ places }) => places !== undefined)
+    const regions = inService.map(({ places, bounds }) => ({ file: places!, bounds }))
+    const files = JSON.stringify({ regions, world } satisfies GeocoderFiles)
+    return (this.#served = { all, world, inService, files })
   }
 
   /**

@@ -150,7 +150,7 @@ function parseNear(text: string): Position {
 /** The answer. It must not be cached, because it contains the time of day at each result. */
 function answered({ addresses, attribution }: Geocoded): Answer {
   return {
-    json: `"addresses":${addresses}`,
+    packedJson: `"addresses":${addresses}`,
     meta: { attribution },
     headers: { 'Cache-Control': 'private, no-store' },
   }

@@ -32,11 +32,13 @@ export const LanguageText = Type.String({
 
 /**
  * Reads `layers`.
+ * @param standard those that are meant if none is named, in the order of preference
  * @returns the layers in the order of preference
  * @throws {ApiError} 400 naming `layers`
  */
-export function parseLayers(text: string | undefined, standard: readonly Layer[]): Layer[] {
-  const words = (text ?? '').split(',').map((word) => word.trim())
+export function parseLayers(text: string | undefined, standard: readonly Layer[]): readonly Layer[] {
+  if (text === undefined) return standard
+  const words = text.split(',').map((word) => word.trim())
   const wanted = new Set<Layer>()
   for (const word of words) {
     if (word === '') continue
@@ -45,14 +47,21 @@ export function parseLayers(text: string | undefined, standard: readonly Layer[]
       throw badParam('layers', `Must be some of ${WORDS.join(', ')}, separated by commas.`)
     for (const layer of layers) wanted.add(layer)
   }
-  return LAYERS.filter((layer) => (wanted.size === 0 ? standard.includes(layer) : wanted.has(layer)))
+  return wanted.size === 0 ? standard : inOrder(wanted)
+}
+
+/** Layers in the order of preference. */
+function inOrder(layers: ReadonlySet<Layer>): readonly Layer[] {
+  return LAYERS.filter((layer) => layers.has(layer))
 }
 
 /** The layers of a reverse question that does not name any. */
 export const REVERSE_LAYERS: readonly Layer[] = ['address', ...COARSE]
 
 /** The layers of a search that does not name any. */
-export const SEARCH_LAYERS: readonly Layer[] = [...REVERSE_LAYERS, 'street', 'intersection', 'neighborhood']
+export const SEARCH_LAYERS: readonly Layer[] = inOrder(
+  new Set([...REVERSE_LAYERS, 'street', 'intersection', 'neighborhood']),
+)
 
 export const QueryText = Type.String({
   maxLength: MOST_QUERY_LENGTH,
@@ -80,7 +89,8 @@ export const CountriesText = Text(
  * @throws {ApiError} 400 naming the parameter
  */
 export function parseCountries(param: string, text: string | undefined): string[] {
-  const codes = (text ?? '').split(',').map((code) => code.trim().toUpperCase())
+  if (text === undefined) return []
+  const codes = text.split(',').map((code) => code.trim().toUpperCase())
   return codes.filter((code) => {
     if (code !== '' && !isCountry(code))
       throw badParam(param, 'Must be two-letter country codes, separated by commas.')

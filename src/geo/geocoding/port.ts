@@ -160,7 +160,7 @@ export interface PlacesFound {
 
 /** Results, and the credit for their data. */
 export interface Geocoded {
-  /** A list of {@link Address} as JSON text, as it was written where they were found. */
+  /** A list of {@link Address} as JSON text in the form of `packUtf8`, as it was written where they were found. */
   readonly addresses: string
   readonly attribution: string
 }
