@@ -184,6 +184,8 @@ export interface Trip {
   readonly forgottenAt?: number | undefined
   /** The events of the last update that moved it, as JSON, which are returned again if the answer was lost. */
   readonly told: readonly string[]
+  /** The calls that changed it last, the latest first, as far as copies of them may come (tripCall.ts). */
+  readonly called?: readonly number[] | undefined
 }
 
 export function isEnded(status: TripStatus): status is EndedStatus {

@@ -32,7 +32,14 @@ export interface TripCall extends TripRef {
   readonly change?: TripChange
   readonly leg?: { readonly legId: string; readonly status: WantedStatus }
   readonly order?: readonly string[]
+  /** A number that is drawn for each call. */
+  readonly callId?: number
+  /** Whether it came in a message, so that there may be copies of it. */
+  readonly isSent?: boolean
 }
+
+/** How many calls a trip remembers. Copies of earlier ones would have to be on the way while so many were answered. */
+const MOST_CALLED = 8
 
 /** The result of a call. Its texts are finished JSON. */
 export interface TripCallResult {
@@ -57,7 +64,7 @@ export const TRIP_CALL: CommandKind<TripCall, TripCallResult> = {
   partitionOf: OF_TRIP.partitionOf,
 
   /** The call is sent as JSON, because metadata may have any keys. */
-  encode: (call) => JSON.stringify(call),
+  encode: (call) => JSON.stringify({ ...call, isSent: true } satisfies TripCall),
   decode: (json) => JSON.parse(json as string) as TripCall,
 
   apply(partition, call, commit) {
@@ -87,17 +94,34 @@ function changeOf(
 ): TripCallResult | ApiError {
   const { seen, isPost = false } = call
   const { time: now, registry } = commit
+  if (call.callId !== undefined && trip.called?.includes(call.callId))
+    return resultOf(partition, commit, call, trip, [])
   if (isEnded(trip.status) && (isPost || (wakes(call) && !call.mayRestart)))
     return resultOf(partition, commit, call, trip, [], true)
   // Before an update moves the trip, its record is the latest one of its user.
   const known = trip.movedAt === undefined && seen !== undefined ? { ...trip, user: userOf(seen) } : trip
   const stepped = stepOf(known, call, { geofences: knownGeofences(registry.scope(trip.scope)), now })
   if (stepped instanceof ApiError) return stepped
-  if (!isNew && stepped.trip === known) return resultOf(partition, commit, call, trip, [])
+  if (!isNew && stepped.trip === known) {
+    const same = withCall(trip, call)
+    // A copy of it could change what comes after it.
+    if (same !== trip) partition.tableOf(TRIPS).put(commit.writer, same)
+    return resultOf(partition, commit, call, trip, [])
+  }
   const isCleared = isEnded(trip.status) && !isEnded(stepped.trip.status)
   const cause = causeOf(stepped.trip, now, seen)
-  const events = commitStep(partition, commit, stepped.trip, stepped, cause, { trail: { isCleared } })
-  return resultOf(partition, commit, call, stepped.trip, events)
+  const next = withCall(stepped.trip, call)
+  const events = commitStep(partition, commit, next, stepped, cause, { trail: { isCleared } })
+  return resultOf(partition, commit, call, next, events)
+}
+
+/**
+ * The trip after a call, which it remembers if there may be copies of it. The process that has answered the call knows them.
+ * But if the trip gets another owner, a copy that comes then would be done again, and would undo what came after the call.
+ */
+function withCall(trip: Trip, { callId, isSent }: TripCall): Trip {
+  if (callId === undefined || isSent !== true) return trip
+  return { ...trip, called: [callId, ...(trip.called ?? [])].slice(0, MOST_CALLED) }
 }
 
 function stepOf(trip: Trip, call: TripCall, surroundings: CallSurroundings): Stepped | ApiError {

@@ -101,6 +101,7 @@ export function packTrip(trip: Trip): Uint8Array {
     trip.currentLegId,
     trip.told.length > 0 ? trip.told : undefined,
     trip.forgottenAt,
+    trip.called,
   ]
   while (fields.at(-1) === undefined) fields.pop()
   for (let i = 0; i < fields.length; i++) fields[i] ??= null
@@ -144,6 +145,7 @@ export function unpackTrip(bytes: Uint8Array): Trip {
     currentLegId: a[27] ?? undefined,
     told: a[28] ?? NOTHING,
     forgottenAt: a[29] ?? undefined,
+    called: a[30] ?? undefined,
   }
 }
 

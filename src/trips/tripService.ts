@@ -230,7 +230,8 @@ export class TripService {
   }
 
   #call(call: TripCall): Promise<TripCallResult> {
-    return this.#parts.intake.execute(TRIP_CALL, call, JSON.stringify(call.change ?? {}).length)
+    const sent = { ...call, callId: drawCallId() }
+    return this.#parts.intake.execute(TRIP_CALL, sent, JSON.stringify(call.change ?? {}).length)
   }
 
   /**
@@ -357,6 +358,12 @@ const ACTIVE: ReadonlySet<string> = new Set(['pending', 'started', 'approaching'
 
 function isActive(status: WantedStatus | undefined): boolean {
   return status !== undefined && ACTIVE.has(status)
+}
+
+/** A number of 53 bits. */
+function drawCallId(): number {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2)) as unknown as [number, number]
+  return (high >>> 11) * 2 ** 32 + low
 }
 
 function tryAgain(): ApiError {

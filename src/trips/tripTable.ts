@@ -62,7 +62,7 @@ export class TripTable implements ActorTable {
   #lastRow = -1
   #lastBase: Trip | undefined
   #last: Trip | undefined
-  /** Rows with events that could be told again. */
+  /** Rows with events that could be told again, or with calls that could come again. */
   readonly #told = new Set<number>()
   #memory = new DeviceMemory()
   readonly #bytesOfScope = new Map<ScopeId, number>()
@@ -279,7 +279,7 @@ export class TripTable implements ActorTable {
   }
 
   /**
-   * Forgets the events that could be told again, for trips that have not changed since a time. These events take more
+   * Forgets the events that could be told again, and the calls, for trips that have not changed since a time. The events take more
    * memory than everything else about a trip at rest. Rows that were written before still contain them. It yields
    * after each step.
    */
@@ -296,7 +296,7 @@ export class TripTable implements ActorTable {
   #forget(row: number): void {
     this.#told.delete(row)
     const trip = this.get(row)
-    const packed = packTrip({ ...trip, told: [] })
+    const packed = packTrip({ ...trip, told: [], called: undefined })
     this.#setPacked(row, packed)
     this.#count(row, trip.scope, packed.length)
   }
@@ -326,7 +326,7 @@ export class TripTable implements ActorTable {
     this.#columns.times[at * TIMES] = trip.createdAt
     this.#columns.times[at * TIMES + 1] = trip.updatedAt
     this.#columns.times[at * TIMES + 2] = lifeBegan(trip)
-    if (trip.told.length > 0) this.#told.add(at)
+    if (trip.told.length > 0 || trip.called !== undefined) this.#told.add(at)
     else this.#told.delete(at)
     this.#count(at, trip.scope, packed.length)
     if (isNew) this.#lookups.link(at, trip)

@@ -181,6 +181,7 @@ export function historyOf(
     id: '',
     heard: [],
     told: [],
+    called: undefined,
     user: user && { ...user, id: '' },
     legs: trip.legs?.map((leg) => ({ ...leg, id: '' })),
     currentLegId: trip.legs?.findIndex(({ id }) => id === trip.currentLegId),
