@@ -48,13 +48,17 @@ export class MovedTrips {
   }
 
   /**
-   * Keeps a trip that has moved, instead of the one before in this row.
+   * Keeps a trip that has moved, or is about to, instead of the one before in this row.
    * @param packedBytes the length of its packed form
+   * @returns undefined if there is no room for it
    */
-  put(row: number, trip: Trip, packedBytes: number): void {
+  put(row: number, trip: Trip, packedBytes: number): KeptTrip | undefined {
     const bytes = OBJECT_BYTES + packedBytes * BYTES_PER_PACKED
     // It alone is too much.
-    if (bytes > this.maxBytes / 2) return this.delete(row)
+    if (bytes > this.maxBytes / 2) {
+      this.delete(row)
+      return undefined
+    }
     let kept = this.#young.get(row)
     const before = kept?.bytes ?? 0
     if (this.#youngBytes + bytes - before > this.maxBytes / 2) {
@@ -66,12 +70,13 @@ export class MovedTrips {
       kept.trip = trip
       kept.bytes = bytes
       kept.geofence = kept.texts = undefined
-      return
+      return kept
     }
     this.#old.delete(row)
-    const unknown = { geofence: undefined, revision: 0, texts: undefined }
-    this.#young.set(row, { trip, bytes, ...unknown })
+    kept = { trip, bytes, geofence: undefined, revision: 0, texts: undefined }
+    this.#young.set(row, kept)
     this.#youngBytes += bytes
+    return kept
   }
 
   delete(row: number): void {

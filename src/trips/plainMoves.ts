@@ -49,7 +49,7 @@ export class PlainMoves {
     const { scope, deviceId } = update
     const table = partition.tableOf(TRIPS)
     const row = table.find(scope, id)
-    const kept = row < 0 ? undefined : table.movedAgain(row)
+    const kept = row < 0 ? undefined : table.moving(row)
     if (kept === undefined) return undefined
     const { trip } = kept
     const { settings } = view

@@ -128,11 +128,11 @@ export class TripTable implements ActorTable {
   }
 
   /**
-   * A trip that has moved lately, as it was last written whole. It stays unpacked for another while.
-   * @returns undefined if it has not
+   * A trip that moves, as it was last written whole. It stays unpacked for a while.
+   * @returns undefined if there is no room for it
    */
-  movedAgain(row: number): KeptTrip | undefined {
-    return this.#moved.movedAgain(row)
+  moving(row: number): KeptTrip | undefined {
+    return this.#moved.movedAgain(row) ?? this.#moved.put(row, this.#base(row), this.#packed.length(row))
   }
 
   /** What its last update has left since it was written whole; undefined if there was none. */
@@ -218,7 +218,7 @@ export class TripTable implements ActorTable {
 
   /**
    * Stores the course of a trip that has moved and did not change otherwise, and writes the row that makes this durable.
-   * @param kept the trip ({@link movedAgain})
+   * @param kept the trip ({@link moving})
    */
   putCourse(writer: FrameWriter, row: number, { trip }: KeptTrip, course: Course): void {
     const { movedAt: time, latitude, longitude } = course
