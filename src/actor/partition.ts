@@ -257,7 +257,8 @@ export class Partition {
     time: number,
     writer: FrameWriter,
   ): { readonly number: number; readonly trips?: ShortcutOutcome } {
-    const profile = this.table.profile(row)
+    // Trips know nothing of places and marks, which need not be written into the profile for them.
+    const profile = this.table.activeProfile(row)
     // Each stay is looked up for it, even where the first tier has handled the update.
     this.meetings += profile.visits.length
     const { feed, shortcut } = this

@@ -38,6 +38,9 @@ export class ScopeTrips {
   #length = 0
   #activeNames = 0
   #version = 0
+  /** The user who was looked up last, and the first row. An update looks its user up two or three times. */
+  #lastUser: string | undefined
+  #lastFirst = NONE
 
   /** Whether no trips can be moved, so that updates need not look further. */
   get isEmpty(): boolean {
@@ -114,6 +117,7 @@ export class ScopeTrips {
 
   put(entry: TripEntry): void {
     this.remove(entry.id)
+    this.#lastUser = undefined
     const { id, scope, externalId, userId, isDeleted } = entry
     this.#scope = scope
     const row = this.#freed.pop() ?? this.#length++
@@ -132,6 +136,7 @@ export class ScopeTrips {
   remove(id: string): void {
     const entry = this.get(id)
     if (entry === undefined) return
+    this.#lastUser = undefined
     const { externalId, userId, isDeleted } = entry
     const hash = hashOf(id)
     const slot = this.#slotOf(this.#ids, hash, (other) => this.#entries.idOf(other) === id)
@@ -157,7 +162,11 @@ export class ScopeTrips {
   }
 
   #firstOf(userId: string): number {
-    return this.#users.first(hashOf(userId), (row) => this.#entries.isOfUser(row, userId))
+    if (userId !== this.#lastUser) {
+      this.#lastFirst = this.#users.first(hashOf(userId), (row) => this.#entries.isOfUser(row, userId))
+      this.#lastUser = userId
+    }
+    return this.#lastFirst
   }
 
   /** The rows of a user, the one that was written first first. */
