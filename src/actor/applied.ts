@@ -6,7 +6,7 @@ import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import { inSlices } from '../runtime/slices.ts'
 import type { ShortcutOutcome } from './feedShortcut.ts'
 import type { Outcome, UserParts } from './port.ts'
-import { userHead, userHeadSteps, userJson } from './userRecord.ts'
+import { headRest, userHead, userHeadSteps, userJson } from './userRecord.ts'
 
 /** The result of an update. The row of its record is `Partition.row`. */
 export type Applied = Outcome
@@ -89,7 +89,7 @@ export class AppliedWithManyVisits implements Applied {
 
   get user(): string {
     const { profile, scope, view, now, tail } = this.#user
-    return userHead(profile, scope, view, now) + tail
+    return userHead(profile, scope, view, now) + headRest(profile, view) + tail
   }
 
   async userPieces(): Promise<readonly string[]> {

@@ -10,8 +10,10 @@ import { DeviceColumns, OF_DEVICE } from './deviceColumns.ts'
 import { FLAG_IGNORED } from './deviceFlags.ts'
 import { MemoryShare, type DeviceMemory } from './deviceMemory.ts'
 import { readDeviceRow, writeWhole } from './deviceRows.ts'
+import { HeadRests } from './headRests.ts'
 import { LastSenders } from './lastSenders.ts'
 import { PlacesAside } from './placesAside.ts'
+import type { HeadRest } from './port.ts'
 import { profileWithFirst, profileWithPlaces } from './profile.ts'
 import { ProfileStore } from './profileStore.ts'
 
@@ -30,9 +32,11 @@ import { ProfileStore } from './profileStore.ts'
 
 /** The fields of the reply that rarely change. */
 export interface UserHead {
-  /** Finished JSON, made by userRecord.ts; or its bytes, see `UserParts.areBytes`. */
+  /** Finished JSON up to the beacons, made by userRecord.ts; or its bytes, see `UserParts.areBytes`. */
   readonly json: string
   readonly areBytes?: boolean
+  /** What follows it. */
+  readonly rest: HeadRest
 }
 
 /** Those that are kept. */
@@ -58,6 +62,8 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   readonly #memory = new MemoryShare()
   /** The finished beginnings of replies by row. One is dropped whenever its profile changes. */
   readonly replyHead: (ReplyHead | undefined)[] = []
+  /** Their second parts, which mostly outlive the first ones. */
+  readonly headRests = new HeadRests()
   readonly #senders = new LastSenders(this)
   /**
    * What rows of the log say last about the first candidate of places, until the profile of the record is needed: reading and
@@ -150,6 +156,11 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   exists(row: number): boolean {
     return row < this.length && this.scope(row) >= 0
+  }
+
+  /** Whether the profile is an object, and not bytes. */
+  isUnpacked(row: number): boolean {
+    return this.#profiles.isUnpacked(row)
   }
 
   /** The profile, which stays unpacked. */
@@ -247,6 +258,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     this.#countBytes(row, scope, before)
     this.setSequence(row, -1)
     this.candidateCache.forgetStays(row)
+    if (!this.isUnpacked(row)) this.headRests.forget(row)
     this.#relink(row, scope, isNew, userBefore)
   }
 
@@ -298,6 +310,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     this.#countBytes(row, scope, before)
     this.setSequence(row, -1)
     this.candidateCache.forgetStays(row)
+    this.headRests.forget(row)
     if (isKnown) this.replyHead[row] = undefined
     else this.#relink(row, scope, isNew, userBefore)
   }
@@ -311,6 +324,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     this.#profiles.delete(row)
     this.#countBytes(row, scope, before)
     this.replyHead[row] = undefined
+    this.headRests.forget(row)
     this.#senders.forget(row)
     this.free(row)
     this.count--
@@ -342,6 +356,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
       this.#profiles.pack(row)
       this.#countBytes(row, this.scope(row), bytes)
       this.replyHead[row] = undefined
+      this.headRests.forget(row)
       this.#senders.forget(row)
       packed++
     }

@@ -44,12 +44,21 @@ export interface Outcome {
   readonly trips?: ShortcutOutcome | undefined
 }
 
+/** Finished JSON of a user from the beacons to the coordinates. Users with the same text share it. */
+export interface HeadRest {
+  readonly text: string
+  /** Each character stands for a byte of the text in UTF-8. It is the same text if all characters are ASCII. */
+  readonly bytes: string
+}
+
 /** A user's JSON after an update, in parts, because a writer of bytes needs no text. */
 export interface UserParts {
-  /** Finished JSON up to the coordinates. */
+  /** Finished JSON up to the beacons. */
   readonly head: string
   /** Whether each character of {@link head} stands for a byte of the JSON in UTF-8. Then answers copy it. */
   readonly areBytes?: boolean | undefined
+  /** What follows it. */
+  readonly rest: HeadRest
   readonly longitude: number
   readonly latitude: number
   /** In metres. NaN if there is none. */

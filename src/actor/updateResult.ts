@@ -13,7 +13,9 @@ import {
 } from './applied.ts'
 import type { DeviceTable, UserHead } from './deviceTable.ts'
 import type { ShortcutOutcome } from './feedShortcut.ts'
+import { restOf } from './headRests.ts'
 import {
+  headRest,
   headUntil,
   keptHead,
   NO_HEAD,
@@ -107,8 +109,12 @@ function partsOf(table: DeviceTable, row: number, view: ScopeView, now: number):
 function writeHead(table: DeviceTable, row: number, view: ScopeView, now: number): UserHead {
   const profile = table.profile(row)
   const json = userHead(profile, table.scope(row), view, now)
-  if (json.length > MAX_HEAD_CHARACTERS) return { json }
-  const head = keptHead(json)
+  // What was made from bytes is another object each time, so nothing would be found again.
+  const rest = table.isUnpacked(row)
+    ? table.headRests.of(row, profile, view, headRest)
+    : restOf(headRest(profile, view))
+  if (json.length + rest.text.length > MAX_HEAD_CHARACTERS) return { json, rest }
+  const head = keptHead(json, rest)
   table.replyHead[row] = { ...head, revision: view.revision, until: headUntil(profile, view) }
   return head
 }

@@ -1,4 +1,4 @@
-import type { UserParts } from './port.ts'
+import type { HeadRest, UserParts } from './port.ts'
 import type { Profile } from '../model/device.ts'
 import { isActive } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
@@ -23,11 +23,12 @@ import type { DeviceTable, UserHead } from './deviceTable.ts'
  * The public JSON of a user, in two parts: the head, which rarely changes and is kept for an active device, and the
  * tail, which every update changes. Written by hand, because it is the reply to every update.
  */
-export function userParts(table: DeviceTable, row: number, { json, areBytes }: UserHead): UserParts {
+export function userParts(table: DeviceTable, row: number, { json, areBytes, rest }: UserHead): UserParts {
   const flags = table.flags(row)
   return {
     head: json,
     areBytes,
+    rest,
     longitude: table.longitude(row),
     latitude: table.latitude(row),
     accuracy: table.accuracy(row),
@@ -39,25 +40,25 @@ export function userParts(table: DeviceTable, row: number, { json, areBytes }: U
 }
 
 export function userJson(parts: UserParts): string {
-  const { head, areBytes } = parts
-  return (areBytes === true ? Buffer.from(head, 'latin1').toString() : head) + userTail(parts)
+  const { head, areBytes, rest } = parts
+  return (areBytes === true ? Buffer.from(head, 'latin1').toString() : head) + rest.text + userTail(parts)
 }
 
 /**
- * A head as it is kept for answers: as bytes if it has other than ASCII characters, like the flag of a country. Such a text takes two
- * bytes a character, and encoding it for each answer takes longer than everything else that the answer needs.
+ * A head as it is kept for answers: as bytes if it has other than ASCII characters. Such a text takes two bytes a
+ * character, and encoding it for each answer takes longer than everything else that the answer needs.
  */
-export function keptHead(json: string): UserHead {
+export function keptHead(json: string, rest: HeadRest): UserHead {
   return Buffer.byteLength(json) === json.length
-    ? { json }
-    : { json: Buffer.from(json).toString('latin1'), areBytes: true }
+    ? { json, rest }
+    : { json: Buffer.from(json).toString('latin1'), areBytes: true, rest }
 }
 
 /** For a text that only needs the tail. */
-export const NO_HEAD: UserHead = { json: '' }
+export const NO_HEAD: UserHead = { json: '', rest: { text: '', bytes: '' } }
 
 /** The JSON from the coordinates to the end. */
-export function userTail(parts: Omit<UserParts, 'head'>): string {
+export function userTail(parts: Omit<UserParts, 'head' | 'rest'>): string {
   const { longitude, latitude, accuracy, foreground, stopped, updatedAt, receivedAt } = parts
   return (
     longitude +
@@ -76,15 +77,14 @@ export function userTail(parts: Omit<UserParts, 'head'>): string {
 }
 
 /**
- * The JSON up to the coordinates.
+ * The JSON up to the beacons.
  * @param now the server's time; what has expired by then is left out
  */
 export function userHead(profile: Profile, scope: ScopeId, view: ScopeView, now: number): string {
-  const geofences = JSON.stringify(currentGeofences(profile, view, now))
-  return headBefore(profile, scope) + geofences + headBehind(profile, view)
+  return headBefore(profile, scope) + JSON.stringify(currentGeofences(profile, view, now))
 }
 
-/** Like {@link userHead}, in pieces and in steps: for a user in a crowd of geofences, whose text may have megabytes. */
+/** The JSON up to the coordinates, in pieces and in steps: for a user in a crowd of geofences, whose text may have megabytes. */
 export function* userHeadSteps(
   profile: Profile,
   scope: ScopeId,
@@ -97,7 +97,7 @@ export function* userHeadSteps(
     if (geofence !== undefined) pieces.push((pieces.length > 2 ? ',' : '') + JSON.stringify(geofence))
     yield
   }
-  pieces.push(']' + headBehind(profile, view))
+  pieces.push(']' + headRest(profile, view))
   return pieces
 }
 
@@ -121,8 +121,8 @@ function headBefore(profile: Profile, scope: ScopeId): string {
   return `${members.slice(0, -1)},"geofences":`
 }
 
-/** The JSON from the geofences to the coordinates. */
-function headBehind(profile: Profile, view: ScopeView): string {
+/** The JSON from the beacons to the coordinates. */
+export function headRest(profile: Profile, view: ScopeView): string {
   const beacons = JSON.stringify(currentBeacons(profile, view))
   const { settings, atlas } = view
   const regions = regionMembers(settings.regions ? regionsOf(profile.regions.codes, atlas) : [])

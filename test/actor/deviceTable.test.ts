@@ -11,6 +11,7 @@ import {
   readText,
   userIdField,
 } from '../../src/actor/packedFields.ts'
+import { restOf } from '../../src/actor/headRests.ts'
 import { packProfile, unpackProfile } from '../../src/actor/profileCodec.ts'
 import { ProfileStore } from '../../src/actor/profileStore.ts'
 import type { Profile } from '../../src/model/device.ts'
@@ -18,6 +19,7 @@ import { NO_FRAUD } from '../../src/model/fraud.ts'
 import { NO_PLACES, type Place } from '../../src/model/place.ts'
 import { NO_REGIONS } from '../../src/model/region.ts'
 import { NO_SEGMENTS } from '../../src/model/segment.ts'
+import type { ScopeView } from '../../src/rules/port.ts'
 import fc from '../kit/fastCheck.ts'
 import { runs } from './kit.ts'
 import { Random } from './world.ts'
@@ -234,7 +236,7 @@ t.test('the first candidate is ahead of the profile until somebody needs the pro
   opens.forEach((open, at) => {
     store(at)
     t.equal(table.placesOf(at), before)
-    const head = { json: '{}', revision: 1, until: Infinity }
+    const head = { json: '{}', rest: restOf(''), revision: 1, until: Infinity }
     table.replyHead[at] = head
     table.setFirst(at, after)
     t.equal(table.placesOf(at), after)
@@ -344,6 +346,35 @@ t.test('after many additions and removals, removed profiles take no memory', asy
   t.ok(grown < live + 8_000_000, `${bytesPut} bytes were put, ${live} are there, and take ${grown}`)
   // This use of the store makes sure that it was not collected earlier.
   check()
+})
+
+t.test('a profile that is bytes, or was, keeps no part of a head', async (t) => {
+  const table = new DeviceTable()
+  const profile = aProfile({})
+  const view = { revision: 1 } as ScopeView
+  let written = 0
+  const write = () => `${written++}`
+  const ask = () => table.headRests.of(0, profile, view, write)
+  const set = () => table.setProfile(0, 1, profile)
+  const pack = () => {
+    table.move(0, 0, 0, 5, 0, 1, 0)
+    table.packIdle(2)
+  }
+  const limit = () => {
+    table.limitUnpacked(0)
+    set()
+  }
+  for (const [change, count] of [
+    [set, 1],
+    [set, 1],
+    [pack, 2],
+    [set, 2],
+    [limit, 3],
+  ] as const) {
+    change()
+    ask()
+    t.equal(written, count)
+  }
 })
 
 t.test('fields of a packed profile are read in place', async () => {
