@@ -1,13 +1,19 @@
-import type { MetricObjectWithValues, MetricValueWithName, Registry } from 'prom-client'
 import type { RequestObserver } from '../http/endpoint.ts'
 import type { Route } from '../http/route.ts'
+import { Slice } from '../runtime/slices.ts'
 
 /** The upper bounds of the latency buckets in milliseconds. */
 const BUCKETS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000, 5000]
 
-type Values = MetricValueWithName<string>[]
+/** One line of a metric. */
+interface Sample {
+  readonly name: string
+  /** As the text format has them between braces; `''` if there are none. */
+  readonly labels: string
+  readonly value: number
+}
 
-/** Times as plain numbers, because a labelled counter of the library costs more than a request may. */
+/** Times as plain numbers, so that a request costs no more than a few additions. */
 class Times {
   /** A count for each bucket and one for slower requests. They are not cumulative. */
   readonly #buckets = new Float64Array(BUCKETS_MS.length + 1)
@@ -20,46 +26,49 @@ class Times {
     this.#totalMs += milliseconds
   }
 
-  values(name: string, labels: Readonly<Record<string, string>>): Values {
-    const values: Values = []
+  samples(name: string, labels: string): Sample[] {
+    const samples: Sample[] = []
+    const before = labels === '' ? '' : `${labels},`
     let count = 0
     for (let i = 0; i <= BUCKETS_MS.length; i++) {
       count += this.#buckets[i]!
-      const le = i < BUCKETS_MS.length ? String(BUCKETS_MS[i]! / 1000) : '+Inf'
-      values.push({ metricName: `${name}_bucket`, labels: { ...labels, le }, value: count })
+      const le = i < BUCKETS_MS.length ? BUCKETS_MS[i]! / 1000 : '+Inf'
+      samples.push({ name: `${name}_bucket`, labels: `${before}le="${le}"`, value: count })
     }
-    values.push({ metricName: `${name}_sum`, labels, value: this.#totalMs / 1000 })
-    values.push({ metricName: `${name}_count`, labels, value: count })
-    return values
+    samples.push({ name: `${name}_sum`, labels, value: this.#totalMs / 1000 })
+    samples.push({ name: `${name}_count`, labels, value: count })
+    return samples
   }
 }
 
-interface ReadMetric {
-  readonly name: string
-  readonly get: () => Promise<MetricObjectWithValues<MetricValueWithName<string>>>
+interface Metric {
+  /** What the text has before the values of the metric. */
+  readonly head: string
+  /** The present values, in groups that belong together. */
+  read(): Iterable<readonly Sample[]>
 }
 
 /** The results of the requests of one route. */
 interface RouteCounts {
-  readonly method: string
-  readonly path: string
+  /** The method and the path, as the text format has them. */
+  readonly labels: string
   readonly byStatus: Map<number, number>
   readonly times: Times
 }
 
+const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
 /**
- * The process's metrics in a separate registry. Names begin with `ringfence_`; times are in seconds, as usual in
- * Prometheus. Requests are labelled by route, never by raw path, so the number of series is bounded.
+ * The process's metrics. Names begin with `ringfence_`; times are in seconds, as usual in Prometheus. Requests are
+ * labelled by route, never by raw path, so the number of series is bounded.
  */
 export class Metrics {
-  readonly #metrics = new Map<string, ReadMetric>()
-  /** The library is loaded when metrics are first read, because many processes end before anybody does. */
-  #registry: Promise<Registry> | undefined
+  readonly #metrics = new Map<string, Metric>()
   readonly #routes: RouteCounts[] = []
 
   constructor() {
-    this.#register('ringfence_http_requests_total', 'counter', 'Requests by route and status.', () =>
-      this.#requests(),
+    this.#register('ringfence_http_requests_total', 'counter', 'Requests by route and status.', (name) =>
+      this.#requests(name),
     )
     this.#register(
       'ringfence_http_request_duration_seconds',
@@ -71,12 +80,9 @@ export class Metrics {
 
   /** The observer of a route's requests; requests to unknown paths count under `unknown`. */
   observe(route: Route | undefined): RequestObserver {
-    const counts: RouteCounts = {
-      method: route?.method ?? 'any',
-      path: route?.path ?? 'unknown',
-      byStatus: new Map(),
-      times: new Times(),
-    }
+    const { method = 'any', path = 'unknown' } = route ?? {}
+    const labels = `${labelText('method', method)},${labelText('route', path)}`
+    const counts: RouteCounts = { labels, byStatus: new Map(), times: new Times() }
     this.#routes.push(counts)
     const { byStatus, times } = counts
     return (status, milliseconds) => {
@@ -87,15 +93,15 @@ export class Metrics {
 
   /** A value that is read on request, e.g. `('mailbox_bytes', 'Bytes waiting.', () => …)`. */
   gauge(name: string, help: string, read: () => number): void {
-    this.#register(`ringfence_${name}`, 'gauge', help, (metricName) => [
-      { metricName, labels: {}, value: read() },
+    this.#register(`ringfence_${name}`, 'gauge', help, (metric) => [
+      [{ name: metric, labels: '', value: read() }],
     ])
   }
 
   /** A number that only increases and is read on request; the name ends in `_total`. */
   total(name: string, help: string, read: () => number): void {
-    this.#register(`ringfence_${name}`, 'counter', help, (metricName) => [
-      { metricName, labels: {}, value: read() },
+    this.#register(`ringfence_${name}`, 'counter', help, (metric) => [
+      [{ name: metric, labels: '', value: read() }],
     ])
   }
 
@@ -106,9 +112,9 @@ export class Metrics {
     label: string,
     read: () => ReadonlyMap<string | number, number>,
   ): void {
-    this.#register(`ringfence_${name}`, 'counter', help, (metricName) =>
-      [...read()].map(([key, value]) => ({ metricName, labels: { [label]: key }, value })),
-    )
+    this.#register(`ringfence_${name}`, 'counter', help, (metric) => [
+      Array.from(read(), ([key, value]) => ({ name: metric, labels: labelText(label, key), value })),
+    ])
   }
 
   /**
@@ -117,73 +123,74 @@ export class Metrics {
    */
   times(name: string, help: string): (milliseconds: number) => void {
     const times = new Times()
-    this.#register(`ringfence_${name}`, 'histogram', help, (metricName) => times.values(metricName, {}))
+    this.#register(`ringfence_${name}`, 'histogram', help, (metric) => [times.samples(metric, '')])
     return (milliseconds) => times.add(milliseconds)
   }
 
-  /** All metrics in the Prometheus text format. */
+  /** All metrics in the Prometheus text format. They are thousands of lines, so they are written in slices. */
   async text(): Promise<{ readonly contentType: string; readonly content: string }> {
-    const registry = await this.#opened()
-    return { contentType: registry.contentType, content: await registry.metrics() }
+    const slice = new Slice()
+    const blocks: string[] = []
+    for (const { head, read } of this.#metrics.values()) {
+      let block = head
+      for (const samples of read()) {
+        if (slice.isOver) await slice.next()
+        for (const { name, labels, value } of samples)
+          block += `\n${name}${labels === '' ? '' : `{${labels}}`} ${numberText(value)}`
+      }
+      blocks.push(block)
+    }
+    return { contentType: CONTENT_TYPE, content: `${blocks.join('\n\n')}\n` }
   }
 
   /** The values of the metrics without labels, by name. */
-  async plain(): Promise<Readonly<Record<string, number>>> {
+  plain(): Readonly<Record<string, number>> {
     const plain: Record<string, number> = {}
-    for (const { values } of await (await this.#opened()).getMetricsAsJSON()) {
-      for (const { metricName, labels, value } of values as Values)
-        if (metricName !== undefined && Object.keys(labels).length === 0) plain[metricName] = value
-    }
+    for (const { read } of this.#metrics.values())
+      for (const samples of read())
+        for (const { name, labels, value } of samples) if (labels === '') plain[name] = value
     return plain
   }
 
-  #opened(): Promise<Registry> {
-    return (this.#registry ??= this.#open())
-  }
-
-  async #open(): Promise<Registry> {
-    const { Registry } = await import('prom-client')
-    const registry = new Registry()
-    for (const metric of this.#metrics.values()) registry.registerMetric(metric as never)
-    return registry
-  }
-
   /**
-   * Registers a metric whose values are made on request, unlike the library's own.
+   * Registers a metric whose values are made on request.
    * @throws Error if there is one of the same name
    */
   #register(
     name: string,
     type: 'counter' | 'gauge' | 'histogram',
     help: string,
-    read: (name: string) => Values,
+    read: (name: string) => Iterable<readonly Sample[]>,
   ): void {
     if (this.#metrics.has(name))
       throw new Error(`A metric with the name ${name} has already been registered.`)
-    const metric: ReadMetric = {
-      name,
-      get: (): Promise<MetricObjectWithValues<MetricValueWithName<string>>> =>
-        Promise.resolve({ name, help, type, aggregator: 'sum', values: read(name) } as never),
-    }
-    this.#metrics.set(name, metric)
-    void this.#registry?.then((registry) => registry.registerMetric(metric as never))
+    const head = `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}`
+    this.#metrics.set(name, { head, read: () => read(name) })
   }
 
-  #requests(): Values {
-    const values: Values = []
-    for (const { method, path, byStatus } of this.#routes) {
-      for (const [status, value] of byStatus) {
-        values.push({
-          metricName: 'ringfence_http_requests_total',
-          labels: { method, route: path, status },
-          value,
-        })
-      }
-    }
-    return values
+  *#requests(name: string): Generator<Sample[]> {
+    for (const { labels, byStatus } of this.#routes)
+      yield Array.from(byStatus, ([status, value]) => ({
+        name,
+        labels: `${labels},${labelText('status', status)}`,
+        value,
+      }))
   }
 
-  #durations(name: string): Values {
-    return this.#routes.flatMap(({ method, path, times }) => times.values(name, { method, route: path }))
+  *#durations(name: string): Generator<Sample[]> {
+    for (const { labels, times } of this.#routes) yield times.samples(name, labels)
   }
+}
+
+function labelText(label: string, value: string | number): string {
+  return `${label}="${escaped(String(value)).replaceAll('"', String.raw`\"`)}"`
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', String.raw`\\`).replaceAll('\n', String.raw`\n`)
+}
+
+function numberText(value: number): string {
+  if (Number.isFinite(value)) return String(value)
+  return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
 }

@@ -60,7 +60,7 @@ export function systemRoutes(parts: SystemParts): Route[] {
               memory: { used: process.memoryUsage.rss(), total: totalmem() },
               disk: { free: bavail * bsize, total: blocks * bsize },
               checks: checks.map((one) => ({ name: one.name, ...outcome(one) })),
-              metrics: await metrics.plain(),
+              metrics: metrics.plain(),
             },
           },
         }

@@ -2,7 +2,7 @@
 import t from 'tap'
 import Type from 'typebox'
 import type { ActorHost } from '../../src/actor/host.ts'
-import { route } from '../../src/http/route.ts'
+import { route, type Route } from '../../src/http/route.ts'
 import { healthRoutes, type ReadinessCheck } from '../../src/ops/healthRoutes.ts'
 import { HostTotals } from '../../src/ops/hostTotals.ts'
 import { Metrics } from '../../src/ops/metrics.ts'
@@ -137,4 +137,38 @@ t.test('metrics', async (t) => {
   )
   bytes = 6
   t.match((await toy.call('/metrics')).text, 'ringfence_mailbox_bytes 6')
+})
+
+t.test('the text of metrics', async (t) => {
+  const metrics = new Metrics()
+  metrics.labelled('odd_total', 'A \\ and\na line.', 'code', () => new Map([['a"b\\c\nd', 1]]))
+  metrics.gauge('endless', 'Endless.', () => Infinity)
+  metrics.gauge('unknown', 'Unknown.', () => Number.NaN)
+  metrics.times('waited_seconds', 'Waiting.')(3)
+  const { content } = await metrics.text()
+  t.match(content, '# HELP ringfence_odd_total A \\\\ and\\na line.\n# TYPE ringfence_odd_total counter\n')
+  t.match(content, '\nringfence_odd_total{code="a\\"b\\\\c\\nd"} 1\n')
+  t.match(content, '\nringfence_endless +Inf\n')
+  t.match(content, '\nringfence_unknown NaN\n')
+  t.match(content, '\nringfence_waited_seconds_bucket{le="0.0025"} 0\n')
+  t.match(content, '\nringfence_waited_seconds_bucket{le="0.005"} 1\n')
+  t.match(content, '\nringfence_waited_seconds_sum 0.003\nringfence_waited_seconds_count 1\n')
+  t.match(metrics.plain(), { ringfence_endless: Infinity, ringfence_waited_seconds_count: 1 })
+  t.notOk(Object.keys(metrics.plain()).some((name) => /odd|bucket/.test(name)))
+})
+
+t.test('others have turns while the metrics of many routes are written', async (t) => {
+  const metrics = new Metrics()
+  const routes = 20_000
+  for (let i = 0; i < routes; i++) metrics.observe({ method: 'GET', path: `/v1/${i}` } as Route)(200, 1)
+  let turns = 0
+  const turn = () => {
+    turns++
+    handle = setImmediate(turn)
+  }
+  let handle = setImmediate(turn)
+  const { content } = await metrics.text()
+  clearImmediate(handle)
+  t.equal(content.split('\n').filter((line) => line.includes('_count{')).length, routes)
+  t.ok(turns > 5, `${turns} turns`)
 })
