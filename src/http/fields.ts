@@ -175,8 +175,10 @@ export function textsField(
   for (const item of given) {
     const text = checkTextField(name, item, maxLength).trim()
     if (text !== '') texts.add(text)
+    // There may be a million, and one too many is enough.
+    if (texts.size > maxCount)
+      throw badParam(name, `Invalid ${name}. It must have at most ${maxCount} items.`)
   }
-  if (texts.size > maxCount) throw badParam(name, `Invalid ${name}. It must have at most ${maxCount} items.`)
   return texts.size === 0 ? undefined : [...texts]
 }
 

@@ -22,7 +22,15 @@ export function auditedKinds(replica: RegistryReplica): ReadonlyMap<string, Audi
   const emailOf = (account: string): Pick<Account, 'email' | 'project'> | undefined =>
     replica.database.prepare('SELECT email, project FROM accounts WHERE id = ?').get(account) as never
   const kinds: Readonly<Record<string, AuditedKind>> = {
-    geofences: recordKind(GEOFENCES, (geofence) => ({ ...GEOFENCES.answer(geofence), ...areaOf(geofence) })),
+    geofences: {
+      ...recordKind(GEOFENCES, shownGeofence),
+      // Two thousand corners, or ten thousand users, need not be read again.
+      describe: (row, record) =>
+        describeRecord(
+          (record as Geofence | undefined) ?? recordOf(GEOFENCES, row as RecordRow),
+          shownGeofence,
+        ),
+    },
     beacons: recordKind(BEACONS, (beacon) => {
       const answer = BEACONS.answer(beacon)
       return { ...answer, coordinates: (answer['geometry'] as { coordinates: unknown }).coordinates }
@@ -124,14 +132,22 @@ function recordKind<R extends ScopedRecord>(
   return {
     singular: kind.singular,
     place: (row) => placeOf((row as RecordRow).scope),
-    describe(row) {
-      const record = recordOf(kind, row as RecordRow)
-      const { id, scope, tag, externalId } = record
-      const target = tag === undefined || externalId === undefined ? id : `${tag}/${externalId}`
-      const { updatedAt: _updatedAt, ...value } = show(record)
-      return { ...placeOf(scope), target, value }
-    },
+    describe: (row) => describeRecord(recordOf(kind, row as RecordRow), show),
   }
+}
+
+function describeRecord<R extends ScopedRecord>(
+  record: R,
+  show: (record: R) => Readonly<Record<string, unknown>>,
+): Described {
+  const { id, scope, tag, externalId } = record
+  const target = tag === undefined || externalId === undefined ? id : `${tag}/${externalId}`
+  const { updatedAt: _updatedAt, ...value } = show(record)
+  return { ...placeOf(scope), target, value }
+}
+
+function shownGeofence(geofence: Geofence): Readonly<Record<string, unknown>> {
+  return { ...GEOFENCES.answer(geofence), ...areaOf(geofence) }
 }
 
 /** The area in the form of a definition, so that a PUT makes it again. */

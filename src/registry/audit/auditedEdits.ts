@@ -22,7 +22,8 @@ export interface Described {
 export interface AuditedKind {
   /** The first part of actions, such as `geofence`. */
   readonly singular: string
-  describe(row: object): Described | undefined
+  /** @param record of the row, if it is known already; see {@link Change.record} */
+  describe(row: object, record?: unknown): Described | undefined
   /** The environment of a row, if it can be told without describing the row. */
   place?(row: object): Pick<Described, 'project' | 'live'>
   /** The content that counts as long as there is no row. If absent, there is none. */
@@ -109,12 +110,12 @@ export class AuditedEdits implements EditLog {
     return audited.flatMap((change) => this.#entryOf(author, change, isOfMany) ?? [])
   }
 
-  #entryOf(author: Author, { kind, key, row }: Change, isOfMany: boolean): Change | undefined {
+  #entryOf(author: Author, { kind, key, row, record }: Change, isOfMany: boolean): Change | undefined {
     const { singular, describe, isFixed, initial } = this.#kinds.get(kind)!
     const old = this.#replica.rowOf(kind, key)
     if (isFixed === true && old !== undefined && row !== undefined) return undefined
     const before = old && describe(old)
-    const after = row && describe(row)
+    const after = row && describe(row, record)
     const known = after ?? before
     if (known === undefined) return undefined
     const valueBefore = before?.value ?? initial
@@ -130,8 +131,8 @@ export class AuditedEdits implements EditLog {
     const done = valueBefore === undefined ? 'created' : valueAfter === undefined ? 'deleted' : 'changed'
     return this.#put(author, known.project, `${singular}.${done}`, known.target, {
       live: known.live,
-      before: keptBefore?.value,
-      after: keptAfter?.value,
+      before: keptBefore?.json,
+      after: keptAfter?.json,
       leftOut: leftOut.length === 0 ? undefined : leftOut,
       actor: before === undefined ? after?.actor : undefined,
       isOfMany,
@@ -157,7 +158,7 @@ export class AuditedEdits implements EditLog {
     return [...groups.values()].map(({ known, singular, keys }) =>
       this.#put(author, known.project, `${singular}.changedMany`, '', {
         live: known.live,
-        after: { count: keys.length, ids: keys },
+        after: JSON.stringify({ count: keys.length, ids: keys }),
         isOfMany: true,
       }),
     )
@@ -168,17 +169,23 @@ export class AuditedEdits implements EditLog {
     project: number,
     action: string,
     target: string,
-    rest: Omit<AuditDetail, 'actor'> & {
+    rest: Pick<AuditDetail, 'live' | 'leftOut'> & {
       readonly actor?: AuditActor | undefined
+      /** The value before and the one after, as JSON. */
+      readonly before?: string | undefined
+      readonly after?: string | undefined
       readonly isOfMany?: boolean
     },
   ): Change {
     author.hasEntered = true
     const { kind, id: actorId, label, ip, requestId } = author
-    const { live, before, after, leftOut, actor = { kind, id: actorId, label } } = rest
-    const detail: AuditDetail = { actor, ip, requestId, live, before, after, leftOut }
+    const { live, before = '', after = '', leftOut, actor = { kind, id: actorId, label } } = rest
+    const known: AuditDetail = { actor, ip, requestId, live, leftOut }
+    // The values may be long texts, which are not written again.
+    const values = (before && `,"before":${before}`) + (after && `,"after":${after}`)
+    const detail = `${JSON.stringify(known).slice(0, -1)}${values}}`
     const id = auditId(this.#clock.now(), this.#entries++, rest.isOfMany === true)
-    const row: AuditRow = { id, project, actor: actor.id, action, target, detail: JSON.stringify(detail) }
+    const row: AuditRow = { id, project, actor: actor.id, action, target, detail }
     return { kind: 'audit', key: `${project}.${id}`, row }
   }
 }

@@ -8,7 +8,7 @@ type Value = Readonly<Record<string, unknown>>
 
 /** What is kept of a record. */
 export interface Kept {
-  readonly value: Value
+  readonly json: string
   /** The members that were left out because they are too long. Without them, the record cannot be restored. */
   readonly leftOut: readonly string[]
 }
@@ -23,7 +23,7 @@ export interface Kept {
  */
 export function boundedValue(value: Value, json: string): Kept {
   if (json.length * BYTES_PER_UNIT <= MOST_VALUE_BYTES || Buffer.byteLength(json) <= MOST_VALUE_BYTES)
-    return { value, leftOut: [] }
+    return { json, leftOut: [] }
   const sizes = Object.entries(value)
     .map(([name, member]) => ({ name, bytes: bytesOf(name, member) }))
     // Made of the coordinates, so nothing is lost with it.
@@ -38,7 +38,7 @@ export function boundedValue(value: Value, json: string): Kept {
     bytes -= member.bytes
   }
   return {
-    value: Object.fromEntries(Object.entries(value).filter(([name]) => !gone.has(name))),
+    json: JSON.stringify(Object.fromEntries(Object.entries(value).filter(([name]) => !gone.has(name)))),
     leftOut: [...gone].filter((name) => !isDerived(name, value)).toSorted(),
   }
 }

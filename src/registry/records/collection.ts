@@ -1,5 +1,6 @@
 import type { ScopeId } from '../../model/scope.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { ownTurn } from '../../runtime/slices.ts'
 import { RegistryDamaged, type RegistryDatabase } from '../store/database.ts'
 import type { Change, EditLog } from '../store/editLog.ts'
 import type { RegistryReplica } from '../store/replica.ts'
@@ -103,8 +104,12 @@ export class Collection<
     for (const store of this.#stores.values()) yield* store.inOrder()
   }
 
-  /** Makes an edit; see {@link EditLog}. */
-  edit<T>(work: () => T): Promise<T> {
+  /**
+   * Makes an edit; see {@link EditLog}. It has a turn of its own, because reading the request and writing the answer may
+   * take as long. Edits are made in the order of the calls.
+   */
+  async edit<T>(work: () => T): Promise<T> {
+    await ownTurn()
     return this.edits.edit(work)
   }
 

@@ -8,12 +8,13 @@ import { CountedPage, IncludeTotal } from '../../http/schemas.ts'
 import type { Role } from '../../model/role.ts'
 import type { ScopeId } from '../../model/scope.ts'
 import { ApiError, notFound } from '../../runtime/errors.ts'
-import { inSlices, mapInSlices } from '../../runtime/slices.ts'
+import { inSlices, mapInSlices, ownTurn } from '../../runtime/slices.ts'
 import { ConcurrencyLimit } from '../../runtime/concurrencyLimit.ts'
 import { bulkRoutes } from './bulkRoutes.ts'
 import type { Entity, EntityShape } from './entity.ts'
 import { filterOf, FilterQuery } from './listFilter.ts'
 import { RecordExists, type EditableRecords } from './port.ts'
+import type { Pair } from './recordFields.ts'
 import type { RecordPage, Referenced } from './recordList.ts'
 import type { ScopedRecord } from './recordRows.ts'
 import { Id, Nothing, PairParams } from './recordSchemas.ts'
@@ -113,11 +114,9 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
         body: newBody,
         answers: this.#answersOf.creation,
         handler: async (call, { entity, collection }) => {
-          const definition = await entity.parse(call.body as Fields)
-          return answerOf(
-            entity,
-            await collection.edit(refusingTaken(() => collection.create(scopeOf(call), definition))),
-          )
+          const definition = await parsedInTurn(entity, call.body as Fields)
+          const create = () => collection.create(scopeOf(call), definition)
+          return answerInTurn(entity, await collection.edit(refusingTaken(create)))
         },
       }),
       this.#route({
@@ -131,9 +130,9 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
         body: wholeBody,
         answers: this.#answersOf.put,
         handler: async (call, { entity, collection }) => {
-          const definition = await entity.parse(call.body as Fields, call.params)
+          const definition = await parsedInTurn(entity, call.body as Fields, call.params)
           const { record } = await collection.edit(() => collection.put(scopeOf(call), definition))
-          return answerOf(entity, record)
+          return answerInTurn(entity, record)
         },
       }),
       this.#route({
@@ -154,7 +153,7 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
           const before = find()
           const tag = present(body, 'tag') ?? before.tag
           const externalId = present(body, 'externalId') ?? before.externalId
-          const definition = await entity.parse({ ...body, tag, externalId })
+          const definition = await parsedInTurn(entity, { ...body, tag, externalId })
           const replace = () => {
             // Fields that the body leaves out stay as they are now, not as they were when the body was read.
             const now = find()
@@ -162,7 +161,7 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
             const pair = Object.fromEntries(kept.map((name) => [name, now[name]]))
             return this.#found(collection.replace(scope, id, { ...definition, ...pair }))
           }
-          return answerOf(entity, await collection.edit(refusingTaken(replace)))
+          return answerInTurn(entity, await collection.edit(refusingTaken(replace)))
         },
       }),
     ]
@@ -234,6 +233,8 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
       scope: ScopeId,
       find: (store: RecordStore<R, L>) => L | undefined,
     ) => {
+      // As a definition has one before its edit, which would otherwise be overtaken.
+      await ownTurn()
       await collection.edit(() => collection.delete(scope, this.#found(find(collection.store(scope))).id))
       return {}
     }
@@ -270,6 +271,22 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
 
 function answerOf<D extends Referenced, R extends ScopedRecord>(entity: Entity<D, R>, record: R) {
   return { body: { [entity.singular]: entity.answer(record) } }
+}
+
+/** The definition in a body. Checking two thousand corners takes as long as reading them did. */
+async function parsedInTurn<D extends Referenced, R extends ScopedRecord>(
+  entity: Entity<D, R>,
+  fields: Fields,
+  known?: Pair,
+): Promise<D> {
+  await ownTurn()
+  return entity.parse(fields, known)
+}
+
+/** The answer with a record that has been written. A polygon or many users take as long to write again. */
+async function answerInTurn<D extends Referenced, R extends ScopedRecord>(entity: Entity<D, R>, record: R) {
+  await ownTurn()
+  return answerOf(entity, record)
 }
 
 /**

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import type { ScopeId } from '../../model/scope.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../model/settings.ts'
+import { ownTurn } from '../../runtime/slices.ts'
 import { numbered } from './segmentSettings.ts'
 import { ID_COLUMNS } from '../records/recordRows.ts'
 import type { RegistryDatabase } from '../store/database.ts'
@@ -61,8 +62,9 @@ export class SettingsRegistry {
     return this.#store(scope).settings
   }
 
-  /** Makes an edit; see {@link EditLog}. */
-  edit<T>(work: () => T): Promise<T> {
+  /** Makes an edit in a turn of its own; see {@link EditLog}. Edits are made in the order of the calls. */
+  async edit<T>(work: () => T): Promise<T> {
+    await ownTurn()
     return this.#edits.edit(work)
   }
 

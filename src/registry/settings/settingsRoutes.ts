@@ -3,6 +3,7 @@ import type { Route } from '../../http/route.ts'
 import { route } from '../../http/route.ts'
 import type { Fields } from '../../http/fields.ts'
 import { publicSettings, type Settings } from '../../model/settings.ts'
+import { ownTurn } from '../../runtime/slices.ts'
 import { PLACE_SETTINGS } from './placeSettings.ts'
 import type { SettingsRegistry } from './settingsRegistry.ts'
 import { parseSettingsChange, SettingsChange, SettingsRecord } from './settingsSchema.ts'
@@ -45,6 +46,8 @@ export function settingsRoutes(registry: SettingsRegistry): Route[] {
         const change = parseSettingsChange(call.body as Fields)
         const { scope } = call.credentials!
         const settings = await registry.edit(() => registry.update(scope, change))
+        // Twenty thousand identifiers take milliseconds to write, as they did for the edit.
+        await ownTurn()
         return { body: shown(settings) }
       },
     }),
