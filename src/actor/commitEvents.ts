@@ -4,7 +4,14 @@ import type { GeofenceProperties } from '../model/geofence.ts'
 import { isLive } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import { eventIds, type StoreSalt } from '../events/ids.ts'
-import { EventTexts, eventTraitsOf, outlineIn, type EventContext } from '../events/record.ts'
+import {
+  EventTexts,
+  eventTraitsOf,
+  outlineIn,
+  writtenPart,
+  type EventContext,
+  type LaterPart,
+} from '../events/record.ts'
 import type { StoredEvent } from '../events/port.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { TextCache } from '../runtime/textCache.ts'
@@ -24,14 +31,16 @@ export const GEOFENCE_TEXT_CHARACTERS = 8 * 1024 * 1024
 const MANY_TEXTS = 300
 const MANY_CHARACTERS = 512 * 1024
 
-/** The events of an update into or out of very many geofences. They are made one by one when they are written. */
+/** The many or large events of an update. They are made one by one when they are written. */
 interface Emitted {
   readonly transitions: readonly Transition[]
-  /** The part of each event, as {@link EventTexts.partOf} makes it. */
-  readonly parts: readonly string[]
+  /** The part of each event, as {@link EventTexts.partOrLater} makes it. */
+  readonly parts: readonly (string | LaterPart)[]
   readonly written: EventTexts
   /** The texts of those that were made. */
   readonly texts: string[]
+  /** Whether they are made when they are written. */
+  readonly isLater: boolean
   /** Index of the first of them in the commit. */
   readonly first: number
   readonly profile: Profile
@@ -131,7 +140,7 @@ export class CommitEvents {
   }
 
   /**
-   * The texts of the events, or why there are none; then nothing was changed. Where they are very many, the list is
+   * The texts of the events, or why there are none; then nothing was changed. Where they are very many or large, the list is
    * complete once the commit has ended.
    *
    * Very many or large events are only made for an update that has waited behind those of others: a hundred devices that
@@ -143,7 +152,7 @@ export class CommitEvents {
     update: Update,
     view: ScopeView,
     time: number,
-    { isWritten, hasWaited }: Prepared,
+    { textLengths, hasWaited }: Prepared,
   ): readonly string[] | typeof TOO_MANY_EVENTS | Unwritten {
     const context: EventContext = {
       outlineOf: (geofence) => outlineIn(view.index, geofence),
@@ -159,45 +168,49 @@ export class CommitEvents {
       receivedAt: update.receivedAt,
     }
     const areMany = transitions.length >= MANY_TEXTS
-    if (areMany && !isWritten && !hasWaited) return this.#unwritten(transitions)
+    const isWritten = textLengths !== undefined
+    if (areMany && !isWritten && !hasWaited) return unwritten(transitions)
     // For a few events, keeping a text costs more than writing it, unless it was written before.
-    const isKept = areMany || isWritten === true
-    const kept = isKept ? this.geofenceTexts : undefined
+    const kept = areMany || isWritten ? this.geofenceTexts : undefined
     const written = new EventTexts(context, kept, areMany)
-    const parts: string[] = []
+    const parts: (string | LaterPart)[] = []
     let characters = 0
     for (const transition of transitions) {
-      const part = written.partOf(transition)
+      const part = isWritten ? written.partOrLater(transition, textLengths) : written.partOf(transition)
       parts.push(part)
       characters += written.lengthOf(transition, part)
       const takesLong =
         !isWritten && (written.made >= MANY_TEXTS || written.madeCharacters >= MANY_CHARACTERS)
-      if (takesLong) return this.#unwritten(transitions)
+      if (takesLong) return unwritten(transitions)
       if (characters > MAX_EVENT_CHARACTERS) return TOO_MANY_EVENTS
     }
-    if (characters >= LONG_BYTES && !isWritten && !hasWaited) return this.#unwritten(transitions)
+    const areLarge = characters >= LONG_BYTES
+    if (areLarge && !isWritten && !hasWaited) return unwritten(transitions)
     const texts: string[] = []
-    const emitted = { transitions, parts, written, texts, first: this.#eventIndex, profile, update, time }
+    // Writing ten thousand takes long, or megabytes, so it is done in the turns of write.
+    const isLater = areMany || areLarge
+    const first = this.#eventIndex
+    const emitted = { transitions, parts, written, texts, isLater, first, profile, update, time }
     this.#eventIndex += transitions.length
     this.bytes += characters
-    // Writing ten thousand takes long, so it is done in the turns of write.
-    if (areMany) this.#newEvents.push(emitted)
+    if (isLater) this.#newEvents.push(emitted)
     else for (let i = 0; i < transitions.length; i++) this.#newEvents.push(this.#eventOf(emitted, i))
     return texts
   }
 
   /** Makes an event of an update, and appends its text to those of the update. */
   #eventOf(
-    { transitions, parts, written, texts, first, profile, update, time }: Emitted,
+    { transitions, parts, written, texts, isLater, first, profile, update, time }: Emitted,
     i: number,
   ): StoredEvent {
     const transition = transitions[i]!
     const id = this.#idAt(first + i)
-    const json = written.json(id, transition, parts[i]!)
+    const part = writtenPart(parts[i]!)
+    const json = written.json(id, transition, part)
     // V8 copies a text when it is written to the frame, and keeps the copy for as long as the text. Thousands of copies that
     // wait for an answer would be moved by the garbage collector, for ten milliseconds at a stretch; the answer gets a text of
     // its own, which is no more than a tree of parts.
-    texts.push(transitions.length < MANY_TEXTS ? json : written.json(id, transition, parts[i]!))
+    texts.push(isLater ? written.json(id, transition, part) : json)
     return {
       scope: update.scope,
       id,
@@ -213,11 +226,8 @@ export class CommitEvents {
       json,
     }
   }
+}
 
-  #unwritten(transitions: readonly Transition[]): Unwritten {
-    const missing = transitions.flatMap(({ geofence }) =>
-      geofence === undefined || this.geofenceTexts.has(geofence) ? [] : [geofence],
-    )
-    return new Unwritten(missing)
-  }
+function unwritten(transitions: readonly Transition[]): Unwritten {
+  return new Unwritten(transitions.flatMap(({ geofence }) => geofence ?? []))
 }

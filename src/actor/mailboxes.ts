@@ -22,7 +22,7 @@ export interface UpdateMail {
   measured?: Measured
   /** See {@link Prepared}. */
   isRead?: boolean
-  isWritten?: boolean
+  textLengths?: ReadonlyMap<string, number>
   hasWaited?: boolean
 }
 

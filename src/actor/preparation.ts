@@ -10,7 +10,7 @@ import type { TextCache } from '../runtime/textCache.ts'
 import type { Measurer } from '../spatial/port.ts'
 import { readInTurns } from '../spatial/readInTurns.ts'
 import type { UpdateMail } from './mailboxes.ts'
-import { Unwritten } from './refusal.ts'
+import { MAX_EVENT_CHARACTERS, Unwritten } from './refusal.ts'
 
 export interface PreparationParts {
   readonly registry: RegistryView
@@ -29,8 +29,7 @@ export async function prepareUpdate(
   texts: TextCache<GeofenceProperties>,
 ): Promise<void> {
   if (missing instanceof Unwritten) {
-    await writeTexts(mail, missing, registry, texts)
-    mail.isWritten = true
+    mail.textLengths = await writeTexts(mail, missing, registry, texts)
   } else if (missing instanceof Unmeasured) mail.measured = await measureElsewhere(measurer!, missing)
   else if (missing instanceof Unread) {
     await readInTurns(registry.scope(mail.update.scope).index, missing.slots)
@@ -38,20 +37,34 @@ export async function prepareUpdate(
   } else if (missing instanceof Unfetched) await missing.fetch()
 }
 
+/**
+ * Writes the texts of geofences that are not kept. Together they may be more than is kept, so some may have to be written again
+ * after the update is evaluated; for that, only their lengths must be known.
+ */
 async function writeTexts(
   { update }: UpdateMail,
   { geofences }: Unwritten,
   registry: RegistryView,
   texts: TextCache<GeofenceProperties>,
-): Promise<void> {
+): Promise<ReadonlyMap<string, number>> {
+  const lengths = new Map<string, number>()
+  let characters = 0
   const slice = new Slice()
   await slice.next()
   for (const geofence of geofences) {
+    // The update will be refused.
+    if (characters > MAX_EVENT_CHARACTERS) break
     if (slice.isOver) await slice.next()
-    const { index } = registry.scope(update.scope)
-    const slot = index.slotOf(geofence.id)
-    // If a geofence was edited in the meantime, it is evaluated as it is then.
-    if (slot < 0 || index.geofence(slot) !== geofence) continue
-    texts.get(geofence, () => geofenceText(geofence, index.outline(slot)))
+    let text = texts.find(geofence)
+    if (text === undefined) {
+      const { index } = registry.scope(update.scope)
+      const slot = index.slotOf(geofence.id)
+      // If a geofence was edited in the meantime, it is evaluated as it is then.
+      if (slot < 0 || index.geofence(slot) !== geofence) continue
+      text = texts.get(geofence, () => geofenceText(geofence, index.outline(slot)))
+    }
+    lengths.set(geofence.id, text.length)
+    characters += text.length
   }
+  return lengths
 }

@@ -29,7 +29,7 @@ export const FEED_FULL: unique symbol = Symbol('feed full')
  * written meanwhile. Nothing was changed.
  */
 export class Unwritten extends Unready {
-  /** The geofences whose texts must be written, as they are in the index of the update's scope. */
+  /** The geofences whose texts are needed, as they are in the index of the update's scope. */
   readonly geofences: readonly GeofenceProperties[]
 
   constructor(geofences: readonly GeofenceProperties[]) {

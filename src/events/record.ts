@@ -126,15 +126,28 @@ export class EventTexts {
   /** The part of a record that is not the same for all events of the update and needs no id. */
   partOf(transition: Transition): string {
     const { geofence } = transition
-    // A crossing has its own time and location.
-    if (geofence !== undefined && transition.at !== undefined)
-      return eventJson(NO_ID, transition, this.#context).slice(ID_END)
+    if (isCrossing(transition)) return eventJson(NO_ID, transition, this.#context).slice(ID_END)
     if (geofence === undefined) return subjectOf(transition)
     return this.#geofences?.get(geofence, this.#textOf) ?? this.#textOf(geofence)
   }
 
+  /**
+   * The part of a record, or what it will be written from if the length of its geofence's text is known but the text is not
+   * kept any more.
+   * @param lengths of the texts of geofences, by id
+   */
+  partOrLater(transition: Transition, lengths: ReadonlyMap<string, number>): string | LaterPart {
+    const { geofence } = transition
+    if (geofence === undefined || isCrossing(transition)) return this.partOf(transition)
+    const text = this.#geofences?.find(geofence)
+    if (text !== undefined) return text
+    const length = lengths.get(geofence.id)
+    if (length === undefined) return this.partOf(transition)
+    return { geofence, outline: this.#context.outlineOf(geofence), length }
+  }
+
   /** How many characters the record has. @param part see {@link partOf} */
-  lengthOf(transition: Transition, part: string): number {
+  lengthOf(transition: Transition, part: string | LaterPart): number {
     if (isCrossing(transition)) return ID_END + part.length
     return ID_END + this.#headOf(transition).length + part.length + this.#tailOf(transition).length
   }
@@ -169,6 +182,19 @@ export class EventTexts {
   }
 }
 
+/** The part of a record that is not written yet. */
+export interface LaterPart {
+  readonly geofence: GeofenceProperties
+  readonly outline: Outline
+  /** About how many characters it will have. */
+  readonly length: number
+}
+
+/** The text of a part. */
+export function writtenPart(part: string | LaterPart): string {
+  return typeof part === 'string' ? part : geofenceText(part.geofence, part.outline)
+}
+
 /** What a record has from the end of its id up to its part. */
 interface Head {
   readonly type: string
@@ -195,6 +221,7 @@ const NO_ID = '0'.repeat(24)
 /** Characters of a record up to the end of its id. */
 const ID_END = ID.length + NO_ID.length
 
+/** A crossing has its own time and location. */
 function isCrossing(transition: Transition): boolean {
   return transition.geofence !== undefined && transition.at !== undefined
 }

@@ -16,15 +16,20 @@ export class TextCache<K extends object> {
     this.#mostCharacters = mostCharacters
   }
 
-  has(key: K): boolean {
-    return this.#young.has(key) || this.#old.has(key)
+  /** The text of exactly this object, if it is kept. */
+  find(key: K): string | undefined {
+    const known = this.#young.get(key)
+    if (known !== undefined) return known
+    const old = this.#old.get(key)
+    return old === undefined ? undefined : this.#keep(key, old)
   }
 
   /** The text of exactly this object. */
   get(key: K, make: (key: K) => string): string {
-    const known = this.#young.get(key)
-    if (known !== undefined) return known
-    const text = this.#old.get(key) ?? make(key)
+    return this.find(key) ?? this.#keep(key, make(key))
+  }
+
+  #keep(key: K, text: string): string {
     if (this.#youngCharacters + text.length > this.#mostCharacters) {
       this.#old = this.#young
       this.#young = new Map()

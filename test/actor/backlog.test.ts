@@ -165,6 +165,46 @@ t.test('an update with megabytes of events', async (t) => {
   })
 })
 
+t.test('an update into geofences with more texts than are kept writes them in turns', async (t) => {
+  const engine = new Engine({ partitions: 1 })
+  const geofences = 200
+  const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`key${i}`, 'x'.repeat(4000)]))
+  for (let i = 0; i < geofences; i++) engine.world.put({ ...aGeofence(i), metadata })
+  // By this clock, only writing takes time: a millisecond for 64 Ki characters.
+  const write = JSON.stringify
+  let now = 0
+  let ofTurn = 0
+  let most = 0
+  let isOver = false
+  t.intercept(performance, 'now', { value: () => now })
+  t.intercept(JSON, 'stringify', {
+    value: (...args: Parameters<typeof write>) => {
+      const text = write(...args)
+      now += text.length / 65_536
+      ofTurn += text.length
+      return text
+    },
+  })
+  const count = () => {
+    most = Math.max(most, ofTurn)
+    ofTurn = 0
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  for (const deviceId of ['a', 'b', 'c']) {
+    const { events } = applied(await engine.track(engine.update({ deviceId, latitude: 0, longitude: 0 })))
+    t.equal(events.length, geofences)
+    t.same(JSON.parse(events.at(-1)!).geofence.metadata, metadata)
+    t.same(
+      events,
+      engine.events.all.slice(-geofences).map(({ json }) => json),
+    )
+  }
+  isOver = true
+  // Before it waits, half a mebicharacter may be written, and one text more.
+  t.ok(most < 640 * 1024, `${most} characters in a turn`)
+})
+
 t.test(
   'while the texts of an update into many geofences are written, other updates are answered',
   async (t) => {
