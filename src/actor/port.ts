@@ -224,10 +224,10 @@ export interface FoundUser {
   /** The record's `_id`. */
   readonly id: string
   readonly deviceId: string
-  /** The record as the API returns it. */
-  readonly user: string
-  /** The JSON for `explained`; otherwise empty. */
-  readonly explanation: string
+  /** The record as the API returns it: JSON, in several pieces if it may have megabytes. */
+  readonly user: readonly string[]
+  /** The JSON for `explained`, in pieces; otherwise there are none. */
+  readonly explanation: readonly string[]
 }
 
 export interface UserAnswer {

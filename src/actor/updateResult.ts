@@ -85,8 +85,8 @@ export function userText(table: DeviceTable, row: number, view: ScopeView, now: 
 }
 
 /**
- * Like {@link userText}, in steps if the user is in so many geofences that the text may have megabytes. A user that is
- * updated meanwhile is written as it was before.
+ * Like {@link userText}, in pieces and in steps if the user is in so many geofences that the text may have megabytes: joining
+ * the pieces would take milliseconds. A user that is updated meanwhile is written as it was before.
  * @param profile that of the row
  */
 export function* userSteps(
@@ -95,11 +95,12 @@ export function* userSteps(
   profile: Profile,
   view: ScopeView,
   now: number,
-): Generator<void, string> {
-  if (profile.visits.length < MANY_VISITS) return userText(table, row, view, now)
+): Generator<void, readonly string[]> {
+  if (profile.visits.length < MANY_VISITS) return [userText(table, row, view, now)]
   const tail = userTail(userParts(table, row, NO_HEAD))
   const pieces = yield* userHeadSteps(profile, table.scope(row), view, now)
-  return pieces.join('') + tail
+  pieces.push(tail)
+  return pieces
 }
 
 function partsOf(table: DeviceTable, row: number, view: ScopeView, now: number): UserParts {

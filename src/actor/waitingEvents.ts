@@ -16,10 +16,3 @@ const BOUNDS: KeyedLimits = { connection: 64 * MIB, key: 64 * MIB, all: 128 * MI
 export function waitingEventsBound(): KeyedBound {
   return new KeyedBound('Events of updates', BOUNDS)
 }
-
-/** What a list of events counts. */
-export function charactersOf(events: readonly string[]): number {
-  let characters = 0
-  for (const event of events) characters += event.length
-  return characters
-}

@@ -42,7 +42,7 @@ export function openWebhooks(parts: DeliveryParts & { readonly users: Users }): 
     ...deliveryOf(parts),
     registry: registry.webhooks,
     send: senderThrough(outgoing, requestsOf(parts)),
-    userJson: async (scope, id) => (await users.ask({ scope, ask: 'record', id })).users[0]?.user,
+    userJson: async (scope, id) => (await users.ask({ scope, ask: 'record', id })).users[0]?.user.join(''),
   })
 }
 

@@ -1,4 +1,4 @@
-import { charactersOf } from '../actor/waitingEvents.ts'
+import { charactersOf } from '../runtime/textPieces.ts'
 import type { Share } from '../runtime/keyedBound.ts'
 
 /** How many characters of events an acknowledgement may have, because a string may not grow without a limit. */

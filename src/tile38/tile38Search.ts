@@ -140,7 +140,7 @@ function distanceOf(
   isWanted: ReturnType<typeof metadataMatcher>,
   { user }: FoundUser,
 ): number | undefined {
-  const { location, locationAccuracy = 0, metadata, updatedAt } = JSON.parse(user)
+  const { location, locationAccuracy = 0, metadata, updatedAt } = JSON.parse(user.join(''))
   if (near.updatedAfter !== undefined && !(Date.parse(updatedAt) > near.updatedAfter)) return undefined
   if (near.maxAccuracy !== undefined && locationAccuracy > near.maxAccuracy) return undefined
   const [longitude, latitude] = location.coordinates

@@ -273,7 +273,7 @@ async function whoIs(
   if (name === undefined || !isRecordId(name)) return { userId: name }
   const [record] = (await users.ask({ scope, ask: 'record', id: name })).users
   if (record === undefined) return { userId: name }
-  const { userId } = JSON.parse(record.user) as { readonly userId?: string }
+  const { userId } = JSON.parse(record.user.join('')) as { readonly userId?: string }
   return userId === undefined ? { recordId: name } : { userId }
 }
 

@@ -217,7 +217,14 @@ export class TripService {
         : await users.ask({ scope, ask: 'lastDevice', userId: ofUser })
     const [record] = records
     if (record === undefined) return undefined
-    const { _id, userId: named, deviceId, metadata, location, locationAccuracy } = JSON.parse(record.user)
+    const {
+      _id,
+      userId: named,
+      deviceId,
+      metadata,
+      location,
+      locationAccuracy,
+    } = JSON.parse(record.user.join(''))
     const [longitude, latitude] = location.coordinates as Position
     return {
       user: { id: _id, userId: named, deviceId, metadata },

@@ -24,10 +24,14 @@ export class UsersWithTrips implements Users {
       ...answer,
       users: users.map((found) => ({
         ...found,
-        user: userWithTrip(found.user, trips.get(found.id) ?? null),
+        user: piecesWithTrip(found.user, trips.get(found.id) ?? null),
       })),
     }
   }
+}
+
+function piecesWithTrip(user: readonly string[], trip: string | null): readonly string[] {
+  return trip === null ? user : [...user.slice(0, -1), userWithTrip(user.at(-1)!, trip)]
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Partition } from '../actor/partition.ts'
 import { PAGE_CHARACTERS } from '../events/port.ts'
 import type { Unfetched } from '../rules/atlas.ts'
 import { ownTurn, Slice } from '../runtime/slices.ts'
+import { charactersOf } from '../runtime/textPieces.ts'
 import {
   answerSteps,
   asksForPage,
@@ -64,7 +65,7 @@ export class HostUsers implements Users {
       for (const user of await this.#written(some, question, hostOf)) {
         if (characters >= PAGE_CHARACTERS) return { users, hasMore: true, ...counted }
         users.push(user)
-        characters += user.user.length
+        characters += charactersOf(user.user)
       }
     }
     return { users, hasMore: rows.length > limit, ...counted }

@@ -84,5 +84,5 @@ export async function usersWithin(
 }
 
 function placeOf({ user }: FoundUser): Position {
-  return JSON.parse(user).location.coordinates
+  return JSON.parse(user.join('')).location.coordinates
 }

@@ -6,6 +6,7 @@ import type { ScopeId } from '../model/scope.ts'
 import { Unfetched } from '../rules/atlas.ts'
 import type { ScopeView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { charactersOf } from '../runtime/textPieces.ts'
 import { explainUser } from './explain.ts'
 import type { TopK } from './topK.ts'
 import {
@@ -81,7 +82,7 @@ export function* answerSteps(
       const why = yield* explained(found, parts.registry.scope(scope))
       if (why === undefined) return { users: [], hasMore: false }
       yield
-      return { ...answer, users: [{ ...answer.users[0]!, explanation: yield* explanationText(why) }] }
+      return { ...answer, users: [{ ...answer.users[0]!, explanation: yield* explanationPieces(why) }] }
     }
     case 'lastDevice':
       return yield* written(lone(lastOfUser(devices, scope, question.userId)), latestFirst, scope, parts)
@@ -146,24 +147,27 @@ export function* writeSteps(
     }
     const user = isThere(row) ? yield* foundUser(row, orderOf, view, now) : undefined
     users.push(user)
-    characters += user?.user.length ?? 0
+    characters += user === undefined ? 0 : charactersOf(user.user)
   }
   return users
 }
 
-/** The JSON of an explanation, which may have thousands of candidates. */
-function* explanationText({ candidates, ...others }: UserExplanation): Generator<void, string> {
-  const parts: string[] = []
+/** The JSON of an explanation in pieces. It may have thousands of candidates. */
+function* explanationPieces({ candidates, ...others }: UserExplanation): Generator<void, string[]> {
+  const pieces = [`${JSON.stringify(others).slice(0, -1)},"candidates":[`]
+  let separator = ''
   let texts: string[] = []
   for (const candidate of candidates) {
     texts.push(JSON.stringify(candidate))
     if (texts.length < CANDIDATES_A_STEP) continue
-    parts.push(texts.join(','))
+    pieces.push(separator + texts.join(','))
+    separator = ','
     texts = []
     yield
   }
-  if (texts.length > 0) parts.push(texts.join(','))
-  return `${JSON.stringify(others).slice(0, -1)},"candidates":[${parts.join(',')}]}`
+  if (texts.length > 0) pieces.push(separator + texts.join(','))
+  pieces.push(']}')
+  return pieces
 }
 
 type UserExplanation = Exclude<ReturnType<typeof explainUser>, Unfetched>
@@ -242,8 +246,9 @@ function* written(
     if (!isThere(row)) continue
     const one = yield* foundUser(row, orderOf, view, now)
     found.push(one)
-    characters += one.user.length
-    ofStep += one.user.length
+    const ofUser = charactersOf(one.user)
+    characters += ofUser
+    ofStep += ofUser
   }
   return { users: found, hasMore, ...counted }
 }
@@ -257,7 +262,7 @@ function* foundUser(
   const profile = partition.table.peek(row)
   const order = orderOf({ partition, row, createdAt })
   const user = yield* userSteps(partition.table, row, profile, view, now)
-  return { order, id: profile.id, deviceId: profile.deviceId, user, explanation: '' }
+  return { order, id: profile.id, deviceId: profile.deviceId, user, explanation: [] }
 }
 
 /** As many users as fit into one answer. Those of one host end there already. */
@@ -265,7 +270,7 @@ function fitting(users: readonly FoundUser[]): FoundUser[] {
   let characters = 0
   const end = users.findIndex(({ user }) => {
     const isFull = characters >= PAGE_CHARACTERS
-    characters += user.length
+    characters += charactersOf(user)
     return isFull
   })
   return end < 0 ? [...users] : users.slice(0, end)

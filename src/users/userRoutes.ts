@@ -1,5 +1,4 @@
 import Type from 'typebox'
-import { listPieces } from '../http/answerText.ts'
 import { listPage, listQuery, PageAnswers, unknownBefore } from '../http/listQuery.ts'
 import { route, type Answer, type Call, type Route } from '../http/route.ts'
 import {
@@ -121,7 +120,7 @@ function recordRoutes({ users, intake }: UserRouteParts): Route[] {
       answers: { 200: OneUser },
       handler: async (call) => {
         const { user } = await userOf(users, call, 'user')
-        return { pieces: ['"user":', ...textPieces(user)] }
+        return { pieces: ['"user":', ...user.flatMap(textPieces)] }
       },
     }),
     route({
@@ -157,7 +156,14 @@ function recordRoutes({ users, intake }: UserRouteParts): Route[] {
       },
       handler: async (call) => {
         const { user, explanation } = await userOf(users, call, 'explained')
-        return { pieces: ['"user":', ...textPieces(user), ',"explanation":', ...textPieces(explanation)] }
+        return {
+          pieces: [
+            '"user":',
+            ...user.flatMap(textPieces),
+            ',"explanation":',
+            ...explanation.flatMap(textPieces),
+          ],
+        }
       },
     }),
   ]
@@ -323,10 +329,13 @@ function pageOf({ users, hasMore, total }: UserAnswer): Answer {
 
 /** The users as pieces, because a thousand users may have megabytes. */
 function usersPieces(users: readonly FoundUser[]): string[] {
-  return listPieces(
-    '"users":',
-    users.map(({ user }) => user),
-  )
+  const pieces = ['"users":[']
+  for (const [i, { user }] of users.entries()) {
+    if (i > 0) pieces.push(',')
+    for (const piece of user) pieces.push(...textPieces(piece))
+  }
+  pieces.push(']')
+  return pieces
 }
 
 type AnyCall = Pick<Call<undefined, undefined, undefined>, 'credentials'>

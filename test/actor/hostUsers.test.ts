@@ -123,9 +123,13 @@ t.test('a user in a crowd of geofences is written in steps', async (t) => {
       ofStep = 0
       if (!step.done) continue
       const { users } = step.value
-      const user = JSON.parse(users[0]!.user) as { geofences: { metadata: { note: string } }[] }
+      const { user: pieces } = users[0]!
+      const user = JSON.parse(pieces.join('')) as { geofences: { metadata: { note: string } }[] }
       t.equal(user.geofences.length, geofences)
       t.equal(user.geofences.at(-1)?.metadata.note, note)
+      // Joining megabytes would take milliseconds.
+      const longestPiece = Math.max(...pieces.map(({ length }) => length))
+      t.ok(longestPiece < 2 * note.length, `${question.ask}: a piece of ${longestPiece} characters`)
       break
     }
     t.ok(longest < 3 * note.length, `${question.ask}: ${longest} characters in a step`)

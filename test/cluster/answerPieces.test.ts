@@ -49,9 +49,14 @@ function users(count: number): FoundUser[] {
     order: [i, 0.5],
     id: `id-${i}`,
     deviceId: `device-${i}`,
-    user: `{"n":${i},"note":"${NOTE}"}`,
-    explanation: '',
+    user: [`{"n":${i},"note":"${NOTE}"}`],
+    explanation: [],
   }))
+}
+
+/** A user whose texts are whole, however they were divided. */
+function joined({ user, explanation, ...others }: FoundUser) {
+  return { ...others, user: user.join(''), explanation: explanation.join('') }
 }
 
 async function piecesOf(items: readonly FoundUser[]): Promise<Uint8Array[]> {
@@ -81,15 +86,15 @@ t.test('an answer is whole once all of its pieces are there, in any order', asyn
     order: [1],
     id: 'i',
     deviceId: 'd',
-    user: '\u{1f4a5}x'.repeat(200_000),
-    explanation: NOTE.repeat(200),
+    user: ['\u{1f4a5}x'.repeat(200_000), 'y'],
+    explanation: [NOTE.repeat(200)],
   }
   const received = new ReceivedPieces(USERS_FORMAT)
   const pieces = await piecesOf([...users(1), long, ...users(1)])
   t.ok(Math.max(...pieces.map(({ length }) => length)) < 4 * MOST_BYTES, 'a long text has several pieces')
   const answers = []
   for (const piece of pieces) answers.push(await received.take(piece))
-  t.strictSame(answers.at(-1)?.items, [...users(1), long, ...users(1)])
+  t.strictSame(answers.at(-1)?.items.map(joined), [...users(1), long, ...users(1)].map(joined))
   t.equal(answers.filter((answer) => answer !== undefined).length, 1)
 })
 
@@ -135,7 +140,7 @@ async function cluster(subject: string) {
 t.test('a page of many users goes in small messages', async (t) => {
   const { gateway, seen } = await cluster(usersSubject)
   const answer = await gateway.ask({ scope: 0, ask: 'list', list: { limit: 1000 } })
-  const devices = answer.users.map(({ user }) => (plain(user) as { deviceId: string }).deviceId)
+  const devices = answer.users.map(({ user }) => (plain(user.join('')) as { deviceId: string }).deviceId)
   t.equal(new Set(devices).size, USERS)
   t.equal(devices.length, USERS)
   t.ok(seen.longest < MOST_BYTES, `${seen.longest} bytes`)

@@ -211,8 +211,8 @@ export function engineContract(
       t.same(devices(await users.ask({ ...records, scope: 1 })), [], 'G8')
       t.same(devices(await users.ask({ scope, ask: 'lastDevice', userId: 'ann' })), ['d3'])
       const [explained] = (await users.ask({ scope, ask: 'explained', id: 'd1' })).users
-      t.match(JSON.parse(explained!.explanation), { candidates: [{ outcome: 'entered' }] })
-      t.equal(JSON.parse(explained!.user).deviceId, 'd1')
+      t.match(JSON.parse(explained!.explanation.join('')), { candidates: [{ outcome: 'entered' }] })
+      t.equal(JSON.parse(explained!.user.join('')).deviceId, 'd1')
       const geofence = { id: aGeofence(1).id, userId: undefined, userIds: undefined }
       t.same(devices(await users.ask({ scope, ask: 'inside', geofence, limit: 2 })), ['d8', 'd7'])
       t.same(devices(await users.ask({ scope, ask: 'inRange', beaconId: aBeacon(1).id, limit: 2 })), [])

@@ -394,5 +394,5 @@ export function byDevice(events: readonly { readonly deviceId: string; readonly 
 /** In any order. */
 export async function allUsers(users: Users): Promise<unknown> {
   const answer = await users.ask({ scope: 0, ask: 'list', list: { limit: 1000 } })
-  return answer.users.map(({ user }) => JSON.stringify(plain(user))).toSorted()
+  return answer.users.map(({ user }) => JSON.stringify(plain(user.join('')))).toSorted()
 }

@@ -228,6 +228,6 @@ t.test(
         id: 'd',
       })
     ).users
-    t.equal(JSON.parse(found!.user).description, '5'.repeat(1_000_000))
+    t.equal(JSON.parse(found!.user.join('')).description, '5'.repeat(1_000_000))
   },
 )

@@ -216,13 +216,15 @@ function userOf({
     order: [0],
     id: recordId,
     deviceId,
-    user: JSON.stringify({
-      metadata,
-      location: { type: 'Point', coordinates: [longitude, latitude] },
-      ...(!Number.isNaN(accuracy) && { locationAccuracy: accuracy }),
-      updatedAt: new Date(updatedAt).toISOString(),
-    }),
-    explanation: '',
+    user: [
+      JSON.stringify({
+        metadata,
+        location: { type: 'Point', coordinates: [longitude, latitude] },
+        ...(!Number.isNaN(accuracy) && { locationAccuracy: accuracy }),
+        updatedAt: new Date(updatedAt).toISOString(),
+      }),
+    ],
+    explanation: [],
   }
 }
 

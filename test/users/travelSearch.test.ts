@@ -29,8 +29,8 @@ function usersOf(people: readonly Person[]): Users {
       const { radiusMeters, limit } = question.near
       const found = near.filter((person) => metersOf(person) <= radiusMeters).slice(0, limit)
       const users = found.map((person): FoundUser => {
-        const user = JSON.stringify({ location: { coordinates: person.position } })
-        return { order: [metersOf(person), 0, 0], id: person.id, deviceId: person.id, user, explanation: '' }
+        const user = [JSON.stringify({ location: { coordinates: person.position } })]
+        return { order: [metersOf(person), 0, 0], id: person.id, deviceId: person.id, user, explanation: [] }
       })
       return { users, hasMore: false }
     },

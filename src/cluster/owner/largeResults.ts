@@ -1,5 +1,5 @@
 import type { Outcome } from '../../actor/port.ts'
-import { charactersOf } from '../../actor/waitingEvents.ts'
+import { charactersOf } from '../../runtime/textPieces.ts'
 import { ByteBound } from '../../runtime/byteBound.ts'
 import { LargeResult } from '../protocol/largeResult.ts'
 import {

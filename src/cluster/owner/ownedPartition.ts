@@ -27,7 +27,7 @@ import {
   type UpdateResult,
 } from '../protocol/partitionProtocol.ts'
 import type { Outcome, Submitter, TakenBack } from '../../actor/port.ts'
-import { charactersOf } from '../../actor/waitingEvents.ts'
+import { charactersOf } from '../../runtime/textPieces.ts'
 import { FULL_CHARACTERS, type LargeResults } from './largeResults.ts'
 import { revisionReached } from './revisions.ts'
 import { wantedOf, type RemoteUpdate } from '../protocol/updateRows.ts'

@@ -1,6 +1,6 @@
 import { Packr } from 'msgpackr'
 import type { FoundUser, UserAnswer, UserQuestion } from '../../actor/port.ts'
-import { PIECE_CHARACTERS, textPieces } from '../../runtime/textPieces.ts'
+import { charactersOf, PIECE_CHARACTERS, textPieces } from '../../runtime/textPieces.ts'
 import type { AnswerFormat, HostAnswer } from './answerPieces.ts'
 
 /**
@@ -61,11 +61,11 @@ export const USERS_FORMAT: AnswerFormat<UsersHead, FoundUser, FoundUserRow | Mor
   headOf: ({ hasMore, total }) => [hasMore, total],
   rowsOf(found) {
     const { order, id, deviceId, user, explanation } = found
-    if (user.length + explanation.length <= PIECE_CHARACTERS) return [wholeRow(found)]
+    if (charactersOf(user) + charactersOf(explanation) <= PIECE_CHARACTERS) return [wholeRow(found)]
     return [
       [order, id, deviceId, '', ''],
-      ...textPieces(user).map((text) => [text, ''] as const),
-      ...textPieces(explanation).map((text) => ['', text] as const),
+      ...user.flatMap(textPieces).map((text) => [text, ''] as const),
+      ...explanation.flatMap(textPieces).map((text) => ['', text] as const),
     ]
   },
   readHead(head) {
@@ -74,19 +74,32 @@ export const USERS_FORMAT: AnswerFormat<UsersHead, FoundUser, FoundUserRow | Mor
   },
   read(row, found) {
     if (row.length === 5) return void found.push(wholeUser(row))
-    const last = found.pop()!
-    const [user, explanation] = row
-    found.push({ ...last, user: last.user + user, explanation: last.explanation + explanation })
+    const { user, explanation } = found.at(-1) as ReadUser
+    const [moreOfUser, moreOfExplanation] = row
+    if (moreOfUser !== '') user.push(moreOfUser)
+    if (moreOfExplanation !== '') explanation.push(moreOfExplanation)
   },
   charactersOf: (row) => row.at(-1)!.length + row.at(-2)!.length,
 }
 
 function wholeRow({ order, id, deviceId, user, explanation }: FoundUser): FoundUserRow {
-  return [order, id, deviceId, user, explanation]
+  return [order, id, deviceId, user.join(''), explanation.join('')]
 }
 
-function wholeUser([order, id, deviceId, user, explanation]: FoundUserRow): FoundUser {
-  return { order, id, deviceId, user, explanation }
+/** A user of which more rows may follow. */
+interface ReadUser extends FoundUser {
+  readonly user: string[]
+  readonly explanation: string[]
+}
+
+function wholeUser([order, id, deviceId, user, explanation]: FoundUserRow): ReadUser {
+  return {
+    order,
+    id,
+    deviceId,
+    user: user === '' ? [] : [user],
+    explanation: explanation === '' ? [] : [explanation],
+  }
 }
 
 /** Writes an answer as a whole, for a gateway of an older release. */
