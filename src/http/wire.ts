@@ -6,6 +6,8 @@ import type { Answer } from './route.ts'
 
 /** A longer answer is sent as fast as its reader takes it, instead of being copied to the socket at once. */
 const LARGE_CHARACTERS = 64 * 1024
+/** How many bytes are handed to the socket at a time. The system copies them, which takes a fraction of a millisecond. */
+const PIECE_BYTES = 512 * 1024
 
 /**
  * An answer's own headers as lines, with those that belong to its kind; undefined if there are none.
@@ -73,8 +75,8 @@ export function readNoMore(res: HttpResponse): void {
 }
 
 /**
- * Writes a large body piece by piece as the reader takes it. A hundred readers may take some megabytes each in the same turn of
- * the event loop, which are copied to their sockets, so each of them takes a turn of its own.
+ * Writes a large body piece by piece as the reader takes it. A socket takes megabytes at once, more if its reader reads meanwhile, and
+ * a hundred of them may do so in the same turn of the event loop. So each piece has a turn of its own.
  * @param isOver whether `res` must not be touched any more
  * @returns how many bytes are kept until everything is written and `done` is called; 0 if it is written already
  */
@@ -85,16 +87,20 @@ export function writeLarge(
   done: () => void,
 ): number {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
-  const [, isWhole] = res.tryEnd(bytes, bytes.length)
-  if (isWhole) return 0
+  /** Writes a piece. Returns whether it was the last one; if the socket has not taken all of it, `onWritable` follows. */
+  const write = (offset: number): boolean => {
+    const [isTaken, isWhole] = res.tryEnd(bytes.subarray(offset, offset + PIECE_BYTES), bytes.length)
+    if (isTaken && !isWhole) void goOn(offset + PIECE_BYTES)
+    return isWhole
+  }
   const goOn = async (offset: number): Promise<void> => {
     await ownTurn()
     if (isOver()) return
     res.cork(() => {
-      const [, isDone] = res.tryEnd(bytes.subarray(offset), bytes.length)
-      if (isDone) done()
+      if (write(offset)) done()
     })
   }
+  if (write(0)) return 0
   res.onWritable((offset) => {
     void goOn(offset)
     return true

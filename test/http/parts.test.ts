@@ -1,6 +1,7 @@
 /** The parts of the API machinery that are worth testing by themselves. */
 import t from 'tap'
 import Type from 'typebox'
+import type { HttpResponse } from 'uWebSockets.js'
 import { Validator as OpenApiValidator } from '@seriousme/openapi-schema-validator'
 import {
   eachPiece,
@@ -17,6 +18,7 @@ import { RateLimiter } from '../../src/http/rateLimit.ts'
 import { route, type Method, type Route } from '../../src/http/route.ts'
 import { Router } from '../../src/http/router.ts'
 import { parseCoordinates, parseDate } from '../../src/http/schemas.ts'
+import { writeLarge } from '../../src/http/wire.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import fc from '../kit/fastCheck.ts'
 import { toyRoutes, toyServer } from './toy.ts'
@@ -431,5 +433,59 @@ t.test(
     t.equal(Buffer.from(bytes).toString(), text)
     t.strictSame(listPieces('"events":', items, ',"user":null'), [...made()])
     t.strictSame(listPieces('"x":', []), ['"x":[', ']'])
+  },
+)
+
+t.test(
+  'a large body goes to its socket in turns, whether the socket takes all of it or a part',
+  async (t) => {
+    const body = Buffer.from(Array.from({ length: 3_000_000 }, (_, i) => i % 251))
+    for (const taken of [Infinity, 300_000]) {
+      let turn = 0
+      let isOver = false
+      const count = () => {
+        turn++
+        if (!isOver) setImmediate(count)
+      }
+      setImmediate(count)
+      let writable: ((offset: number) => boolean) | undefined
+      const written: Buffer[] = []
+      const turns: number[] = []
+      let offset = 0
+      const res = {
+        tryEnd(bytes: Uint8Array, total: number): [boolean, boolean] {
+          const some = Buffer.from(bytes.subarray(0, taken))
+          written.push(some)
+          turns.push(turn)
+          offset += some.length
+          t.equal(total, body.length)
+          const isTaken = some.length === bytes.length
+          if (!isTaken) setTimeout(() => writable!(offset), 1)
+          return [isTaken, offset === total]
+        },
+        onWritable(handler: (offset: number) => boolean) {
+          writable = handler
+        },
+        cork: (write: () => void) => write(),
+      } as unknown as HttpResponse
+      await new Promise<void>((done) => {
+        const kept = writeLarge(res, body, () => false, done)
+        t.equal(kept, body.length)
+      })
+      isOver = true
+      t.ok(Buffer.concat(written).equals(body))
+      t.ok(Math.max(...written.map(({ length }) => length)) <= 512 * 1024)
+      t.equal(new Set(turns).size, turns.length, 'each piece has a turn of its own')
+    }
+    const small = { tryEnd: () => [true, true] } as unknown as HttpResponse
+    t.equal(
+      writeLarge(
+        small,
+        body.subarray(0, 100_000),
+        () => false,
+        () => t.fail('it is written already'),
+      ),
+      0,
+    )
   },
 )
