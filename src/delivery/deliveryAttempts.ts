@@ -175,9 +175,11 @@ export class DeliveryAttempts<D extends DeliveryTarget = Webhook> {
     const found = jsons ?? (await Promise.all(delivery.eventIds.map((id) => events.get(scope, id))))
     const there = found.filter((json) => json !== undefined)
     if (there.length === 0) return undefined
-    // Its user may be in thousands of geofences, and the signature covers all of it.
+    // Its user may be in thousands of geofences, and the signature covers all of it. All webhooks may wait for the same batch before
+    // they can read the user, so there is another turn after that.
     await this.#parts.turns.next()
     const user = delivery.userRecordId === '' ? undefined : await userJson(scope, delivery.userRecordId)
+    if (user !== undefined) await this.#parts.turns.next()
     return { id: delivery.messageId, body: messageBody(delivery.multiple, there, user) }
   }
 

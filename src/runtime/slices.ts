@@ -50,6 +50,12 @@ export class Slice {
     return performance.now() - this.#began >= this.#leftMs
   }
 
+  /** Begins a slice in the present turn, which many others may have waited for, too. All of them share it. */
+  begin(): void {
+    this.#leftMs = leftOfTurn()
+    this.resume()
+  }
+
   /** Resolves when all others have had a turn; the next slice begins then. */
   async next(): Promise<void> {
     await turns.next()

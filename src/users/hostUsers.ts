@@ -95,7 +95,8 @@ export async function answerInSlices<A>(host: ActorHost, steps: Generator<Unfetc
   const slice = new Slice()
   for (;;) {
     const step = await host.read(() => {
-      slice.resume()
+      // Many may have waited for the same batch.
+      slice.begin()
       let next = steps.next()
       while (!next.done && next.value === undefined && !slice.isOver) next = steps.next()
       return next

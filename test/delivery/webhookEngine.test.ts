@@ -8,6 +8,7 @@ import { Outgoing } from '../../src/runtime/outgoing.ts'
 import { whole } from '../events/contract.ts'
 import fc, { draws } from '../kit/fastCheck.ts'
 import { Receiver, World } from './webhookKit.ts'
+import { settle } from '../kit/simulatedTime.ts'
 import { until } from '../kit/waiting.ts'
 
 const RUNS = draws(10)
@@ -523,4 +524,37 @@ t.test('50 of 100 endpoints hang: the others get their events', async (t) => {
   }
   await until(() => got('/hangs') >= 50 * 15)
   t.equal(got('/hangs'), 50 * 15, 'each of them has the first of each device, and waits')
+})
+
+t.test('the messages of many webhooks that waited for the same user are made in turns', async (t) => {
+  let turn = 0
+  let isOver = false
+  const count = () => {
+    turn++
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  // By this clock, each message takes long.
+  let now = 0
+  t.intercept(performance, 'now', { value: () => (now += 3) })
+  const turns: number[] = []
+  const world = new World(t, async () => {
+    turns.push(turn)
+    return { at: world.time.now(), latency: 1, status: 200, body: '' }
+  })
+  let tell: (user: string) => void = () => {}
+  const user = new Promise<string>((resolve) => (tell = resolve))
+  world.userJson = () => user
+  await world.start(...Array.from({ length: 20 }, (_, i) => ({ id: i.toString(16).padStart(24, '0') })))
+  world.happen('a')
+  const pass = async () => {
+    for (let i = 0; i < 20; i++) await settle()
+  }
+  await pass()
+  t.equal(turns.length, 0, 'they wait for the user')
+  tell('{}')
+  await pass()
+  isOver = true
+  t.equal(turns.length, 20)
+  t.equal(new Set(turns).size, 20, 'one in a turn')
 })

@@ -61,3 +61,34 @@ t.test('requests that arrive in one turn do not each begin to work in it', async
   // Each does one step before it looks at the clock.
   t.ok(most <= 30, `${most} ms in a turn`)
 })
+
+t.test('requests that waited for the same event share the turn in which it happens', async (t) => {
+  let ofTurn = 0
+  let most = 0
+  let isOver = false
+  const count = () => {
+    most = Math.max(most, ofTurn)
+    ofTurn = 0
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  let happen = () => {}
+  const event = new Promise<void>((resolve) => (happen = resolve))
+  const work = async () => {
+    const slice = new Slice()
+    await slice.next()
+    await event
+    slice.begin()
+    for (let step = 0; step < 20; step++) {
+      now += 0.1
+      ofTurn += 0.1
+      if (slice.isOver) await slice.next()
+    }
+  }
+  const all = Promise.all(Array.from({ length: 50 }, work))
+  setTimeout(happen, 20)
+  await all
+  isOver = true
+  // Each does one step before it looks at the clock.
+  t.ok(most <= 8, `${most} ms in a turn`)
+})
