@@ -44,7 +44,7 @@ export class DeviceMemory {
   }
 }
 
-/** What the devices of one partition take of the memory of their process. */
+/** What the devices or the trips of one partition take of the memory of their process. */
 export class MemoryShare {
   /** Approximate bytes of all records. */
   bytes = 0

@@ -1,6 +1,6 @@
 import type { ActorTable } from '../actor/actorType.ts'
 import type { FrameBytes, FrameWriter } from '../actor/commitCodec.ts'
-import { DeviceMemory } from '../actor/deviceMemory.ts'
+import { MemoryShare, type DeviceMemory } from '../actor/deviceMemory.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { isEnded, TRIP_STATUSES, type Trip, type TripStatus } from '../model/trip.ts'
 import { RowBytes } from '../runtime/rowBytes.ts'
@@ -64,16 +64,11 @@ export class TripTable implements ActorTable {
   #last: Trip | undefined
   /** Rows with events that could be told again, or with calls that could come again. */
   readonly #told = new Set<number>()
-  #memory = new DeviceMemory()
-  readonly #bytesOfScope = new Map<ScopeId, number>()
+  readonly #memory = new MemoryShare()
 
   /** From now on, the memory of its trips is counted here, and no longer in the object before. */
   countIn(memory: DeviceMemory): void {
-    for (const [scope, bytes] of this.#bytesOfScope) {
-      this.#memory.add(scope, -bytes)
-      memory.add(scope, bytes)
-    }
-    this.#memory = memory
+    this.#memory.countIn(memory)
   }
 
   /** Whether there is room; see {@link DeviceMemory.hasRoom}. */
@@ -364,8 +359,6 @@ export class TripTable implements ActorTable {
   #size(row: number, scope: ScopeId, bytes: number): void {
     const more = bytes - this.#columns.sizes[row]!
     this.#columns.sizes[row] = bytes
-    if (more === 0) return
-    this.#bytesOfScope.set(scope, (this.#bytesOfScope.get(scope) ?? 0) + more)
     this.#memory.add(scope, more)
   }
 }
