@@ -17,7 +17,7 @@ import type { HeadRest } from './port.ts'
  */
 export class HeadRests {
   readonly #kept: (KeptRest | undefined)[] = []
-  /** The texts by themselves. */
+  /** The parts by their texts. */
   readonly #shared = new Map<string, HeadRest>()
 
   /**
@@ -34,7 +34,7 @@ export class HeadRests {
     if (known !== undefined && isSame(known, profile, view)) return known.rest
     const rest = this.#share(write(profile, view))
     // The names of beacons are not compared, and few users are in range of any.
-    const isKept = profile.beacons.length === 0 && rest.text.length <= MOST_CHARACTERS
+    const isKept = profile.beacons.length === 0 && rest.bytes.length <= MOST_BYTES
     if (!isKept) {
       this.forget(row)
       return rest
@@ -52,7 +52,7 @@ export class HeadRests {
   }
 
   #share(text: string): HeadRest {
-    if (text.length > MOST_CHARACTERS) return restOf(text)
+    if (text.length > MOST_BYTES) return restOf(text)
     let rest = this.#shared.get(text)
     if (rest === undefined) {
       if (this.#shared.size === MOST_SHARED) this.#shared.clear()
@@ -63,9 +63,9 @@ export class HeadRests {
   }
 }
 
-/** How many texts are known at most, and how long they are at most. */
+/** How many parts are known at most, and how long they are at most. */
 const MOST_SHARED = 200
-const MOST_CHARACTERS = 4096
+const MOST_BYTES = 4096
 
 /** A part, and everything that it was written from. The objects never change. */
 interface KeptRest extends Pick<Profile, 'regions' | 'fraud' | 'segments'> {
@@ -94,5 +94,5 @@ function isSame(known: KeptRest, profile: Profile, view: ScopeView): boolean {
 /** A part with this text. */
 export function restOf(text: string): HeadRest {
   const isAscii = Buffer.byteLength(text) === text.length
-  return { text, bytes: isAscii ? text : Buffer.from(text).toString('latin1') }
+  return { bytes: isAscii ? text : Buffer.from(text).toString('latin1'), isAscii }
 }

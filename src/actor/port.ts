@@ -44,11 +44,15 @@ export interface Outcome {
   readonly trips?: ShortcutOutcome | undefined
 }
 
-/** Finished JSON of a user from the beacons to the coordinates. Users with the same text share it. */
+/**
+ * Finished JSON of a user from the beacons to the coordinates. Users with the same text share it. Its text is not kept beside
+ * its bytes, because it would take twice as much memory as they do.
+ */
 export interface HeadRest {
-  readonly text: string
-  /** Each character stands for a byte of the text in UTF-8. It is the same text if all characters are ASCII. */
+  /** Each character stands for a byte of the JSON in UTF-8. */
   readonly bytes: string
+  /** Whether all characters of the JSON are ASCII, so that its bytes are also its text. */
+  readonly isAscii: boolean
 }
 
 /** A user's JSON after an update, in parts, because a writer of bytes needs no text. */

@@ -114,7 +114,7 @@ function writeHead(table: DeviceTable, row: number, view: ScopeView, now: number
   const rest = table.isUnpacked(row)
     ? table.headRests.of(row, profile, view, headRest)
     : restOf(headRest(profile, view))
-  if (json.length + rest.text.length > MAX_HEAD_CHARACTERS) return { json, rest }
+  if (json.length + rest.bytes.length > MAX_HEAD_CHARACTERS) return { json, rest }
   const head = keptHead(json, rest)
   table.replyHead[row] = { ...head, revision: view.revision, until: headUntil(profile, view) }
   return head

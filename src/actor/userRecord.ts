@@ -41,7 +41,16 @@ export function userParts(table: DeviceTable, row: number, { json, areBytes, res
 
 export function userJson(parts: UserParts): string {
   const { head, areBytes, rest } = parts
-  return (areBytes === true ? Buffer.from(head, 'latin1').toString() : head) + rest.text + userTail(parts)
+  return (
+    (areBytes === true ? textOf(head) : head) +
+    (rest.isAscii ? rest.bytes : textOf(rest.bytes)) +
+    userTail(parts)
+  )
+}
+
+/** The text whose bytes in UTF-8 these characters stand for. */
+function textOf(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString()
 }
 
 /**
@@ -55,7 +64,7 @@ export function keptHead(json: string, rest: HeadRest): UserHead {
 }
 
 /** For a text that only needs the tail. */
-export const NO_HEAD: UserHead = { json: '', rest: { text: '', bytes: '' } }
+export const NO_HEAD: UserHead = { json: '', rest: { bytes: '', isAscii: true } }
 
 /** The JSON from the coordinates to the end. */
 export function userTail(parts: Omit<UserParts, 'head' | 'rest'>): string {

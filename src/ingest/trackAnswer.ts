@@ -53,9 +53,10 @@ export function trackAnswer(
   beacons: string,
   trip: string | MovingTrip | null = null,
 ): Uint8Array | undefined {
-  let characters = user.head.length + user.rest.text.length + beacons.length + lengthOf(trip)
+  const { rest } = user
+  let characters = user.head.length + beacons.length + lengthOf(trip)
   for (let i = 0; i < events.length; i++) characters += events[i]!.length + 1
-  if (characters * BYTES_PER_CHARACTER + OTHER_BYTES > ROOM) return undefined
+  if (characters * BYTES_PER_CHARACTER + rest.bytes.length + OTHER_BYTES > ROOM) return undefined
   at = 0
   copy(OPEN)
   for (let i = 0; i < events.length; i++) {
@@ -64,7 +65,7 @@ export function trackAnswer(
   }
   copy(USER)
   at += bytes.write(user.head, at, user.areBytes === true ? 'latin1' : 'utf8')
-  at += bytes.write(user.rest.bytes, at, 'latin1')
+  at += bytes.write(rest.bytes, at, 'latin1')
   writeNumber(user.longitude)
   bytes[at++] = COMMA
   writeNumber(user.latitude)
