@@ -28,6 +28,7 @@ import { ManualClock } from '../../src/runtime/clock.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import type { Place } from '../../src/model/place.ts'
 import { Random } from '../actor/world.ts'
+import { runs } from '../geometry/shapes.ts'
 import { samplePlaces } from '../kit/sampleRegion.ts'
 
 const file = await samplePlaces()
@@ -89,7 +90,7 @@ t.test('the closest places are the nearest by their edges of all around, exactly
   const cells = new Map<number, PlaceCell>()
   const found = { none: 0, one: 0, more: 0, areas: 0 }
   const isCafe = ({ categories }: Place) => categories.includes('cafe')
-  for (let i = 0; i < 3000; i++) {
+  for (let i = 0; i < runs(1500).numRuns; i++) {
     const [x, y] = drawn()
     const number = cellOf(y, x, PLACE_CELLS)
     const cell = cells.get(number) ?? makePlaceCell(number, [region])
@@ -111,7 +112,7 @@ t.test('the most likely place of a point is the first candidate of a look at all
   const cells = new Map<number, PlaceCell>()
   const found = { none: 0, inside: 0, outside: 0, shared: 0, areas: 0, chains: 0 }
   const unfiltered = { chain: [], category: [] }
-  for (let i = 0; i < 20_000; i++) {
+  for (let i = 0; i < runs(10_000).numRuns; i++) {
     const [x, y] = drawn()
     const number = cellOf(y, x, PLACE_CELLS)
     const cell = cells.get(number) ?? makePlaceCell(number, [region])

@@ -1,6 +1,6 @@
 /**
  * An argument that a command does not take is named, and nothing is done. For the operator's commands on a data folder:
- * operator.test.ts; for files to import: test/registry/import.test.ts.
+ * operator.slow.test.ts; for files to import: test/registry/import.test.ts.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -28,7 +28,7 @@ POST /v1/invitations/:token | sets the password, signs in; used or old: 404 | ac
 GET /v1/audit | newest first, by actor, action and target | accounts/audit.test.ts: each call that changes something is entered
 
 # Accounts (people)
-first admin | npm run accounts -- add prints a link | cli/operator.test.ts: accounts: the first admin gets a link, with a running server and with a stopped one
+first admin | npm run accounts -- add prints a link | cli/operator.slow.test.ts: accounts: the first admin gets a link, with a running server and with a stopped one
 last enabled admin | cannot be demoted, disabled or deleted: 409 | accounts/accounts.test.ts: a role counts from the next request on, and the last enabled admin stays
 changes of role | hold from the next request; distributed, within a second | accounts/accounts.test.ts: a role counts from the next request on, and the last enabled admin stays; accounts/cluster.slow.test.ts: a role counts on the other gateway too, within a second
 idle time | written at most every five minutes | accounts/sessions.test.ts: the last use is written at most every five minutes
@@ -45,6 +45,6 @@ Authorization, WebSocket | the cookie is not read | accounts/sessions.test.ts: t
 passwords | 12 to 256 characters after NFKC, not the commonest, not the e-mail | accounts/accounts.test.ts: new passwords: 12 to 256 characters, not the commonest, not the address
 scrypt | N 2^17, r 8, p 1, two at a time, parameters stored, rehashed where weaker | accounts/accounts.test.ts: the standard work: N 2^17, r 8, p 1, and two at a time; accounts/accounts.test.ts: hashes: scrypt with its parameters, rehashed at the next sign-in if they are weaker
 failures | 5 per e-mail, 20 per address in 15 minutes, then 429, for unknown e-mails alike | accounts/accounts.test.ts: brute force: 5 failures of an address, 20 from an IP address, in 15 minutes
-audit | each change in its transaction, and each sign-in; secrets as set or not | accounts/audit.test.ts: each call that changes something is entered; accounts/auditSweep.test.ts: the oldest ones beyond the bound go; those of an import leave the others in place; accounts/auditLong.test.ts: long records over HTTP; accounts/cluster.slow.test.ts: a change on one gateway is in the audit of the other
+audit | each change in its transaction, and each sign-in; secrets as set or not | accounts/audit.test.ts: each call that changes something is entered; accounts/auditSweep.test.ts: the oldest ones beyond the bound go; those of an import leave the others in place; accounts/auditLong.slow.test.ts: long records over HTTP; accounts/cluster.slow.test.ts: a change on one gateway is in the audit of the other
 audit | auditDays: older entries are deleted | accounts/auditSweep.test.ts: entries older than auditDays go, and the others stay
 `)
