@@ -2,6 +2,7 @@ import { lookup as systemLookup } from 'node:dns'
 import ipaddr from 'ipaddr.js'
 import type { Agent, buildConnector, Client } from 'undici'
 import { watchBody } from './bodyWatch.ts'
+import { httpClient } from './httpClient.ts'
 import { matchesIp, parseIpRanges, type IpRanges } from '../model/ipRanges.ts'
 
 /**
@@ -119,7 +120,7 @@ export class Outgoing {
   }
 
   async #load(): Promise<HttpClient> {
-    const { Agent, buildConnector, Client } = await import('undici')
+    const { Agent, buildConnector, Client } = await httpClient()
     const connect = buildConnector({
       timeout: CONNECT_MS,
       lookup: (host, options, done) => {

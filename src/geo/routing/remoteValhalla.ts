@@ -1,6 +1,7 @@
 import type { Agent } from 'undici'
 import type { Logger } from '../../runtime/logger.ts'
 import { ByteBound } from '../../runtime/byteBound.ts'
+import { httpClient } from '../../runtime/httpClient.ts'
 import {
   RoutingGone,
   RoutingOverloaded,
@@ -54,7 +55,7 @@ export class RemoteValhalla implements Valhalla {
 
   /** It is loaded with the first request; see Outgoing. */
   async #open(): Promise<Agent> {
-    const { Agent } = await import('undici')
+    const { Agent } = await httpClient()
     return new Agent({
       connections: CONNECTIONS,
       keepAliveTimeout: KEEP_ALIVE_MS,
