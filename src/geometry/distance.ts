@@ -80,6 +80,19 @@ export function pointDistance(latA: number, lonA: number, latB: number, lonB: nu
 }
 
 /**
+ * Measures the distances from one point to many, each like {@link pointDistance}, in little more than half of the time.
+ * @param lat degrees, −90 to 90
+ * @param lon degrees, any turn
+ */
+export function distancesFrom(lat: number, lon: number): (lat: number, lon: number) => number {
+  const { x, y, z } = from.set(lat, lon)
+  return (latB, lonB) => {
+    to.set(latB, lonB)
+    return surfaceDistance(x, y, z, to.x, to.y, to.z)
+  }
+}
+
+/**
  * The point at a bearing and distance from another along a geodesic: the direct problem, solved as by T. Vincenty
  * (Direct and inverse solutions of geodesics on the ellipsoid with application of nested equations, Survey Review 23,
  * 1975), accurate to less than a millimetre.

@@ -21,11 +21,16 @@ interface NearFound extends Found {
 const FINDERS: Readonly<
   Record<
     FineLayer,
-    (regions: readonly PlaceRecords[], point: Position, question: ReverseQuestion) => NearFound | undefined
+    (
+      regions: readonly PlaceRecords[],
+      point: Position,
+      question: ReverseQuestion,
+      address: () => Near<StoredAddress> | undefined,
+    ) => NearFound | undefined
   >
 > = {
-  address(regions, point) {
-    const known = nearestOf(regions, (region) => region.nearestAddress(point, REACH_METERS))
+  address(regions, point, _question, address) {
+    const known = address()
     const near = known !== undefined && known.meters <= KNOWN_METERS ? known : nearer(known, regions, point)
     if (near === undefined) return undefined
     const { number, street, unit, position, city, state, postalCode } = near.record
@@ -75,13 +80,28 @@ function nearer(
   return best !== undefined && best.meters < reach ? best : known
 }
 
+/** Finds the nearest address when it is first asked for it. */
+function nearestAddress(
+  regions: readonly PlaceRecords[],
+  point: Position,
+): () => Near<StoredAddress> | undefined {
+  let found: { readonly near: Near<StoredAddress> | undefined } | undefined
+  return () => {
+    found ??= { near: nearestOf(regions, (region) => region.nearestAddress(point, REACH_METERS)) }
+    return found.near
+  }
+}
+
 /**
  * What is at a point: one result per layer that is asked for and known there, in the order of the layers.
  */
 export function reverse(sources: Sources, question: ReverseQuestion): Address[] {
   const { regions } = sources
   const { position, layers, language, now } = question
-  const around = surroundingsOf(sources, position, {}, language)
+  const address = nearestAddress(regions, position)
+  // Most of the nearest addresses have a city, which is then the one of the surroundings too.
+  const shared = layers.includes('address') ? address : undefined
+  const around = surroundingsOf(sources, position, {}, language, shared)
   const isCodeWanted =
     layers.includes('postalCode') && around.postalCode === undefined && around.country?.code !== 'US'
   const postalCode = isCodeWanted ? postalCodeNear(regions, position, REACH_METERS) : around.postalCode
@@ -94,7 +114,7 @@ export function reverse(sources: Sources, question: ReverseQuestion): Address[] 
       if (area !== undefined) results.push({ ...area, distance: 0 })
       continue
     }
-    const found = FINDERS[layer](regions, position, question)
+    const found = FINDERS[layer](regions, position, question, address)
     if (found === undefined) continue
     const there = surroundingsOf(sources, found.position, found.own, language)
     results.push({ ...recordAddress(found, there, now), distance: Math.round(found.meters) })

@@ -1,5 +1,5 @@
 import type { Position } from '../../model/geofence.ts'
-import type { PlaceRecords, StoredArea } from '../placeDatabase/port.ts'
+import type { Near, PlaceRecords, StoredAddress, StoredArea } from '../placeDatabase/port.ts'
 import type { Language } from '../records/names.ts'
 import type { AreaKind } from '../records/records.ts'
 import { countryAt, countryName, type Country } from '../world/countries.ts'
@@ -53,12 +53,14 @@ const POSTAL_CITIES: ReadonlySet<string> = new Set(['US', 'CA'])
  * Finds what a point lies in: by its own address, then by its neighbours, the areas that contain it, and the data of
  * the world.
  * @param regions the map regions around the point
+ * @param address finds the nearest address to the point, if the caller looks for it anyway
  */
 export function surroundingsOf(
   { regions, world }: Sources,
   point: Position,
   own: OwnAddress,
   language: Language,
+  address?: () => Near<StoredAddress> | undefined,
 ): Surroundings {
   const country = countryAt(point)
   const areas = areasAround(regions, point)
@@ -77,9 +79,16 @@ export function surroundingsOf(
     country !== undefined && postalCode !== undefined && POSTAL_CITIES.has(country.code)
       ? world.postalArea(country.code, postalCode)
       : undefined
-  const neighbour = (): string | undefined =>
-    nearestOf(regions, (region) => region.nearestAddress(point, CITY_OF_NEIGHBOUR_METERS, { city: true }))
-      ?.record.city ?? undefined
+  const neighbour = (): string | undefined => {
+    const nearest = address?.()
+    const near =
+      nearest !== undefined && nearest.record.city !== null && nearest.meters <= CITY_OF_NEIGHBOUR_METERS
+        ? nearest
+        : nearestOf(regions, (region) =>
+            region.nearestAddress(point, CITY_OF_NEIGHBOUR_METERS, { city: true }),
+          )
+    return near?.record.city ?? undefined
+  }
   let city = own.city ?? postal?.city ?? neighbour() ?? nameOf('locality')
   const isCityWanted =
     city === undefined ||

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
-import { pointDistance } from '../../geometry/distance.ts'
+import { distancesFrom } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
 import { AREA_KINDS, type AreaKind } from '../records/records.ts'
 import { BoxSearch } from './boxSearch.ts'
@@ -67,9 +67,11 @@ export class AreaCells {
 
   /** The nearest area of a kind of which only the centre is known. */
   nearestCentre(point: Position, maxMeters: number, kind: AreaKind): Near<StoredArea> | undefined {
+    const metersTo = distancesFrom(point[1], point[0])
     let nearest: Near<StoredArea> | undefined
     for (const record of this.#centresAround(point, maxMeters, kind)) {
-      const meters = metersBetween(point, record.position)
+      const [x, y] = record.position
+      const meters = metersTo(y, x)
       if (meters <= maxMeters && (nearest === undefined || meters < nearest.meters))
         nearest = { record, meters }
     }
@@ -102,9 +104,11 @@ export class AreaCells {
     let areas = this.#centres.get(key)
     if (areas === undefined) {
       const middle: Position = [(west + CELL_UNITS / 2) / UNITS, (south + CELL_UNITS / 2) / UNITS]
+      const metersTo = distancesFrom(middle[1], middle[0])
       const near = this.#centreBoxes[kind].within(middle, maxMeters + HALF_CELL_METERS).map((id) => {
         const area = this.byId(id)
-        return { area, meters: metersBetween(middle, area.position) }
+        const [x, y] = area.position
+        return { area, meters: metersTo(y, x) }
       })
       const least = near.reduce((meters, one) => Math.min(meters, one.meters), Infinity)
       areas = near.filter(({ meters }) => meters <= least + 2 * HALF_CELL_METERS).map(({ area }) => area)
@@ -122,8 +126,4 @@ export class AreaCells {
 function cellOf(point: Position): { key: string; west: number; south: number } {
   const [column, row] = point.map((degrees) => Math.floor((degrees * UNITS) / CELL_UNITS)) as [number, number]
   return { key: `${column} ${row}`, west: column * CELL_UNITS, south: row * CELL_UNITS }
-}
-
-function metersBetween([x, y]: Position, [px, py]: Position): number {
-  return pointDistance(y, x, py, px)
 }

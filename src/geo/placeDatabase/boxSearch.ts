@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { pointDistance } from '../../geometry/distance.ts'
+import { distancesFrom } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
 import { boxesAround } from './boxes.ts'
 import type { Near } from './port.ts'
@@ -106,13 +106,14 @@ function nearestOf<RecordType>(
   measure: (id: number) => Near<RecordType>,
 ): Near<RecordType>[] {
   const [x, y] = point
+  const metersTo = distancesFrom(y, x)
   const byDistance = boxes
     .map(([id, west, east, south, north]) => {
       const turn = west / UNITS - x > HALF_TURN ? TURN : x - east / UNITS > HALF_TURN ? -TURN : 0
       const nearestX = Math.min(east / UNITS, Math.max(west / UNITS, x + turn))
       const nearestY = Math.min(north / UNITS, Math.max(south / UNITS, y))
       const isPoint = west === east && south === north
-      return { id, isPoint, meters: pointDistance(y, x, nearestY, nearestX) }
+      return { id, isPoint, meters: metersTo(nearestY, nearestX) }
     })
     .sort((a, b) => a.meters - b.meters)
   let nearest: Near<RecordType>[] = []

@@ -46,6 +46,9 @@ const MOST_RANGES = 200
  */
 const MOST_KEPT = 4000
 
+/** How many addresses are kept, at some hundred bytes each. The searches for one answer find the same ones again. */
+const MOST_ADDRESSES = 100
+
 /** The size of SQLite's cache for each database of each thread. The system keeps more of the file. */
 const CACHE_BYTES = 16 * 1024 * 1024
 
@@ -64,6 +67,7 @@ export class PlaceDatabase implements PlaceRecords {
   readonly #placeByKey: Database.Statement
   readonly #footprints: BoxSearch
   readonly #chains: ReadonlyMap<number, Chain>
+  readonly #addresses = new LRUCache<number, StoredAddress>({ max: MOST_ADDRESSES })
   readonly #streets = new LRUCache<number, StoredStreet>({ max: MOST_KEPT })
   readonly #places = new LRUCache<number, StoredPlace>({ max: MOST_KEPT })
   readonly index: SearchIndex
@@ -150,10 +154,16 @@ export class PlaceDatabase implements PlaceRecords {
   ): Near<StoredAddress> | undefined {
     const boxes = this.#addressBoxes[addressBox(known.city === true, known.postalCode === true)]!
     const found = boxes.nearest(point, maxMeters, (id) => {
-      const record = addressOf(this.#row('address', id))
+      const record = this.#addressById(id)
       return { record, meters: distance(point, record.position) }
     })
     return found.sort((a, b) => compareNumbers(a.record.number, b.record.number))[0]
+  }
+
+  #addressById(id: number): StoredAddress {
+    let address = this.#addresses.get(id)
+    if (address === undefined) this.#addresses.set(id, (address = addressOf(this.#row('address', id))))
+    return address
   }
 
   nearestRanges(point: Position, maxMeters: number): Near<StoredRange>[] {
