@@ -72,13 +72,12 @@ async function expire({ hosts, registry, clock }: TripJobParts, signal: AbortSig
     if (signal.aborted) return
     if (table.active === 0) continue
     const now = clock.now()
-    const due: number[] = []
-    for (let row = 0; row < table.length && due.length < AT_ONCE; row++) {
-      if (!table.exists(row) || !table.isActive(row)) continue
-      const { tripExpirationMinutes } = registry.scope(table.scope(row)).settings
-      if (tripExpirationMinutes !== null && table.lifeBegan(row) + tripExpirationMinutes * 60_000 <= now)
-        due.push(row)
+    const dueBefore = (scope: ScopeId) => {
+      const { tripExpirationMinutes } = registry.scope(scope).settings
+      return tripExpirationMinutes === null ? -Infinity : now - tripExpirationMinutes * 60_000
     }
+    const due = table.due(dueBefore, AT_ONCE)
+    if (due.length === 0) continue
     const trips = due.map((row) => table.get(row))
     await Promise.all(
       trips.map(async ({ scope, id }) => {

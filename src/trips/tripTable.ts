@@ -7,6 +7,7 @@ import { RowBytes } from '../runtime/rowBytes.ts'
 import type { CourseBefore } from './machine/plainMove.ts'
 import { lifeBegan } from './machine/status.ts'
 import { MovedTrips, type KeptTrip } from './movedTrips.ts'
+import { OldestTrips } from './oldestTrips.ts'
 import type { Trail, TrailPoint } from './trail.ts'
 import { Trails } from './trails.ts'
 import { packTrip, unpackTrip } from './tripCodec.ts'
@@ -62,6 +63,7 @@ export class TripTable implements ActorTable {
   #lastRow = -1
   #lastBase: Trip | undefined
   #last: Trip | undefined
+  readonly #oldest = new OldestTrips()
   /** Rows with events that could be told again, or with calls that could come again. */
   readonly #told = new Set<number>()
   readonly #memory = new MemoryShare()
@@ -101,8 +103,28 @@ export class TripTable implements ActorTable {
   }
 
   /** The time from which the expiration counts; see `lifeBegan`. */
-  lifeBegan(row: number): number {
+  #lifeBegan(row: number): number {
     return this.#columns.times[row * TIMES + 2]!
+  }
+
+  /**
+   * The rows of the active trips whose time is up. While there are none, this only looks at a time for each scope.
+   * @param dueBefore the time until which the life of a trip of that scope must have begun for that, in epoch milliseconds;
+   * −Infinity if its trips do not expire
+   * @param most how many are wanted at most
+   */
+  due(dueBefore: (scope: ScopeId) => number, most: number): number[] {
+    const due: number[] = []
+    if (!this.#oldest.mayBeDue(dueBefore)) return due
+    this.#oldest.clear()
+    for (let row = 0; row < this.length; row++) {
+      if (!this.exists(row) || !this.isActive(row)) continue
+      const scope = this.scope(row)
+      const began = this.#lifeBegan(row)
+      this.#oldest.add(scope, began)
+      if (due.length < most && began <= dueBefore(scope)) due.push(row)
+    }
+    return due
   }
 
   get(row: number): Trip {
@@ -320,7 +342,9 @@ export class TripTable implements ActorTable {
     this.active += Number(this.isActive(at)) - Number(wasActive)
     this.#columns.times[at * TIMES] = trip.createdAt
     this.#columns.times[at * TIMES + 1] = trip.updatedAt
-    this.#columns.times[at * TIMES + 2] = lifeBegan(trip)
+    const began = lifeBegan(trip)
+    this.#columns.times[at * TIMES + 2] = began
+    if (this.isActive(at)) this.#oldest.add(trip.scope, began)
     if (trip.told.length > 0 || trip.called !== undefined) this.#told.add(at)
     else this.#told.delete(at)
     this.#count(at, trip.scope, packed.length)

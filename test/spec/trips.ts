@@ -4,7 +4,7 @@ import { readItems } from './item.ts'
 export const TRIP_ITEMS = readItems(`
 # Trips: settings (trips)
 tripApproachingThreshold | 5 minutes; a trip's own comes first, then its destination geofence's; null: none | trips/eta.test.ts: the threshold: a trip’s own, else its destination’s, else the project’s
-tripExpirationMinutes | 1440; null: never | trips/machine.test.ts: a trip expires after its creation, start and scheduled arrival
+tripExpirationMinutes | 1440; null: never | trips/machine.test.ts: a trip expires after its creation, start and scheduled arrival; trips/retention.test.ts: each trip expires at its deadline, whatever moves that between two runs of the job
 tripDelayThreshold | null; minutes; null: delayed stays false, no D | trips/machine.test.ts: delay: how late the arrival is predicted, and one event when that is too late
 tripWrongDestinationEvents | false; W is made | trips/machine.test.ts: the wrong destination: same tag, not beside an arrival, only where the setting is on
 tripUpdateSeconds | 30; least t between two U that updates make; a call's U is always made | trips/machine.test.ts: updated: not more often than tripUpdateSeconds; a call’s always

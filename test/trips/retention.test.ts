@@ -1,12 +1,13 @@
 /** What happens by itself: old trips go, and before them their locations; names without a trip are free again. */
 import t from 'tap'
 import { DeviceMemory } from '../../src/actor/deviceMemory.ts'
+import type { TripChange } from '../../src/trips/machine/change.ts'
 import { TRIP_CALL } from '../../src/trips/tripCall.ts'
 import { tripJobs } from '../../src/trips/tripJobs.ts'
 import { ALL_ACTOR_TYPES } from '../../src/trips/tripTypes.ts'
-import { MINUTE } from '../actor/kit.ts'
+import { MINUTE, NOON } from '../actor/kit.ts'
 import { NAME, scene } from './deliveryKit.ts'
-import { call, tripsOf } from './tripKit.ts'
+import { call, newTripId, tripsOf } from './tripKit.ts'
 
 const DAY = 24 * 60 * MINUTE
 
@@ -128,4 +129,55 @@ t.test('events that could be told again are forgotten a minute after the last ch
   clock.advance(2 * MINUTE)
   await run()
   t.match(tripsOf(engine.partitions), [{ status: 'completed', told: [] }], 'those of an ended one, too')
+})
+
+t.test('each trip expires at its deadline, whatever moves that between two runs of the job', async (t) => {
+  const one = scene()
+  const { clock, world, engine } = one
+  world.set(0, { tripExpirationMinutes: 60 })
+  const run = jobOf(one, 'trip-expiry')
+  const ids = new Map<string, string>()
+  const change = (name: string, fields: TripChange) => {
+    const id = ids.get(name) ?? newTripId(engine, name)
+    ids.set(name, id)
+    return call(engine, id, name, { change: fields })
+  }
+  /** The names of those that have expired so far. */
+  const expired = async () => {
+    await run()
+    const trips = tripsOf(engine.partitions).filter(({ status }) => status === 'expired')
+    return trips.map(({ externalId }) => externalId).toSorted()
+  }
+  await change('ends', {})
+  await change('first', {})
+  await change('scheduled', { scheduledArrivalAt: NOON + 600 * MINUTE })
+  clock.advance(10 * MINUTE)
+  await change('second', {})
+  await change('ends', { status: 'completed' })
+  clock.advance(50 * MINUTE - 1)
+  t.strictSame(await expired(), [])
+  clock.advance(1)
+  t.strictSame(await expired(), ['first'])
+  clock.advance(10 * MINUTE - 1)
+  t.strictSame(await expired(), ['first'])
+  clock.advance(1)
+  t.strictSame(await expired(), ['first', 'second'])
+  await change('third', {})
+  t.strictSame(await expired(), ['first', 'second'])
+  clock.advance(5 * MINUTE)
+  world.set(0, { tripExpirationMinutes: 5 })
+  t.strictSame(await expired(), ['first', 'second', 'third'], 'a shorter time counts at once')
+  t.strictSame(await expired(), ['first', 'second', 'third'])
+  await change('scheduled', { scheduledArrivalAt: NOON + 71 * MINUTE })
+  t.strictSame(await expired(), ['first', 'second', 'third'])
+  clock.advance(MINUTE)
+  t.strictSame(await expired(), ['first', 'scheduled', 'second', 'third'], 'so does an earlier schedule')
+  await change('first', { status: 'started' })
+  clock.advance(5 * MINUTE - 1)
+  t.strictSame(await expired(), ['scheduled', 'second', 'third'], 'one that was restarted')
+  clock.advance(1)
+  world.set(0, { tripExpirationMinutes: null })
+  t.strictSame(await expired(), ['scheduled', 'second', 'third'], 'never')
+  world.set(0, { tripExpirationMinutes: 5 })
+  t.strictSame(await expired(), ['first', 'scheduled', 'second', 'third'])
 })
