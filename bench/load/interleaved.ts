@@ -34,10 +34,15 @@ export class Interleaved {
     return rounded(median(this.#micros.get(name)!), 2)
   }
 
-  /** The median over the rounds of what an update costs one server, divided by what it costs the other in that round. */
-  ratio(name: string, to: string): number {
-    const others = this.#micros.get(to)!
-    return rounded(median(this.#micros.get(name)!.map((value, round) => value / others[round]!)), 3)
+  /**
+   * The median of what an update costs one server, divided by what it costs each of the others in the same round. With
+   * several others of the same kind, less depends on how one process happens to run. It is a quotient for each of them, and
+   * not one for their mean, because that would be too small where single windows are disturbed.
+   */
+  ratio(name: string, ...to: readonly string[]): number {
+    const own = this.#micros.get(name)!
+    const ratios = to.flatMap((other) => this.#micros.get(other)!.map((value, round) => own[round]! / value))
+    return rounded(median(ratios), 3)
   }
 }
 
