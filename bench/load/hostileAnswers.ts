@@ -19,10 +19,20 @@ export async function answered(port: number, path: string, init: RequestInit): P
  * Reads the stream of events for a while.
  * @param from the `_id` of the event after which it begins
  */
-export async function readEventStream(port: number, from: string, milliseconds: number): Promise<Answered> {
+export function readEventStream(port: number, from: string, milliseconds: number): Promise<Answered> {
+  return readFor(milliseconds, port, '/v1/events/stream', { 'last-event-id': from })
+}
+
+/** Reads a long answer for a while, with the secret key. */
+export async function readFor(
+  milliseconds: number,
+  port: number,
+  path: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Answered> {
   const ended = new AbortController()
-  const headers = { authorization: BENCH_KEYS.testSecret, 'last-event-id': from }
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/events/stream`, { headers, signal: ended.signal })
+  const headers = { authorization: BENCH_KEYS.testSecret, ...more }
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers, signal: ended.signal })
   const timer = setTimeout(() => ended.abort(), milliseconds)
   let bytes = 0
   try {

@@ -4,6 +4,7 @@ import { boundsQuery, listPage } from '../http/listQuery.ts'
 import { route, type Route } from '../http/route.ts'
 import { Name } from '../http/schemas.ts'
 import { isLive, type ScopeId } from '../model/scope.ts'
+import { ownTurn } from '../runtime/slices.ts'
 import { CONTENT, contentOf } from './contentQuery.ts'
 import { EVENT_COLUMNS, eventCells } from './eventCells.ts'
 import { EventSchema } from './eventSchema.ts'
@@ -11,6 +12,8 @@ import type { EventList, EventQueries, EventQuery } from './port.ts'
 
 /** How many events a page has at most. It also ends after PAGE_CHARACTERS. */
 const PAGE_EVENTS = 1000
+/** How many characters of events become text of the file before others have a turn. A page may have megabytes. */
+const TURN_CHARACTERS = 64 * 1024
 
 /** Runs the work when there is room for it: only few lists are read at a time. */
 type Limited = (work: () => Promise<EventList>) => Promise<EventList>
@@ -52,12 +55,12 @@ export function eventExportRoute(index: Pick<EventQueries, 'list' | 'offsetOf'>,
       const { scope } = credentials!
       const page = listPage({ ...query, limit: PAGE_EVENTS })
       const wish = { userId, deviceId, type, ...contentOf(query), ...page }
-      const pages = pagesOf(scope, wish, index, limited)
+      const groups = inTurns(pagesOf(scope, wish, index, limited))
       return {
         stream: {
           contentType: format === 'csv' ? 'text/csv; charset=utf-8; header=present' : 'application/x-ndjson',
           fileName: `events-${isLive(scope) ? 'live' : 'test'}.${format}`,
-          chunks: format === 'csv' ? csvText(pages) : linesOf(pages),
+          chunks: format === 'csv' ? csvText(groups) : linesOf(groups),
         },
       }
     },
@@ -85,10 +88,26 @@ async function* pagesOf(
   }
 }
 
-async function* csvText(pages: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
-  yield csvLine(EVENT_COLUMNS)
+/** The events of the pages in groups, with a turn of the event loop between them. */
+async function* inTurns(pages: AsyncIterable<readonly string[]>): AsyncGenerator<readonly string[]> {
   for await (const page of pages) {
-    yield page
+    let from = 0
+    let characters = 0
+    for (const [i, { length }] of page.entries()) {
+      characters += length
+      if (characters < TURN_CHARACTERS && i < page.length - 1) continue
+      yield page.slice(from, i + 1)
+      from = i + 1
+      characters = 0
+      await ownTurn()
+    }
+  }
+}
+
+async function* csvText(groups: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+  yield csvLine(EVENT_COLUMNS)
+  for await (const group of groups) {
+    yield group
       .map((json) => {
         const cells = eventCells(JSON.parse(json))
         return csvLine(EVENT_COLUMNS.map((column) => cells[column]))
@@ -97,6 +116,6 @@ async function* csvText(pages: AsyncIterable<readonly string[]>): AsyncGenerator
   }
 }
 
-async function* linesOf(pages: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
-  for await (const page of pages) yield `${page.join('\n')}\n`
+async function* linesOf(groups: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+  for await (const group of groups) yield `${group.join('\n')}\n`
 }
