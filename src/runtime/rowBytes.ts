@@ -4,7 +4,7 @@ import { roomFor } from './growth.ts'
  * Bytes by row number, one after the other in chunks: millions of packed values only cost their bytes, and nothing
  * for the garbage collector.
  *
- * Owns: offsets, the room of removed entries. Does not own: the meaning of the bytes, which rows exist.
+ * Owns: offsets, the sizes of chunks, the room of removed entries. Does not own: the meaning of the bytes, which rows exist.
  *
  * Invariants
  * - ROWS-1: An entry of a chunk is in use exactly as long as its row holds the entry's offset.
@@ -13,6 +13,16 @@ import { roomFor } from './growth.ts'
  */
 
 const CHUNK_BYTES = 64 * 1024
+/** The size of the smallest chunks. The objects of a chunk take some hundred bytes besides. */
+const LEAST_CHUNK_BYTES = 4 * 1024
+/**
+ * A new chunk has this share of the bytes of all chunks, but no more than {@link CHUNK_BYTES}. If all chunks were that large,
+ * much of what a few hundred rows take would be empty.
+ */
+const CHUNK_SHARE = 1 / 8
+/** The share of each chunk except the last that is always in use, and the one after {@link RowBytes.compact}. */
+const LEAST_SHARE = 1 / 2
+const COMPACT_SHARE = 7 / 8
 /** Positions are counted in units of this many bytes, so that 32 bits can address 32 GiB. */
 const UNIT_BYTES = 8
 const UNITS_PER_CHUNK = CHUNK_BYTES / UNIT_BYTES
@@ -37,6 +47,8 @@ export class RowBytes {
   /** The chunks by number. The numbers of removed chunks are used again. */
   readonly #chunks: (Chunk | undefined)[] = []
   readonly #freeNumbers: number[] = []
+  /** The bytes of all chunks. */
+  #bytes = 0
   /** The number of the chunk that is being filled; −1 if there is none. */
   #last = -1
 
@@ -100,12 +112,24 @@ export class RowBytes {
     const number = Math.floor(offset / UNITS_PER_CHUNK)
     const chunk = this.#chunks[number]!
     chunk.used -= entryBytes(chunk.bytes.readUInt32LE((offset % UNITS_PER_CHUNK) * UNIT_BYTES + 4))
-    if (number !== this.#last) this.#tidy(number)
+    if (number !== this.#last) this.#tidy(number, LEAST_SHARE)
   }
 
   /** Makes room for this many rows. */
   expect(rows: number): void {
     if (rows > this.#offsets.length) this.#resize(rows)
+  }
+
+  /**
+   * Moves entries together, so that of each chunk except the last at least seven eighths are in use. It yields after each
+   * chunk that it has moved. Rows may change in the meantime.
+   */
+  *compact(): Generator<void> {
+    const { length } = this.#chunks
+    for (let number = 0; number < length; number++) {
+      if (this.#chunks[number] === undefined || number === this.#last) continue
+      if (this.#tidy(number, COMPACT_SHARE)) yield
+    }
   }
 
   #append(row: number, bytes: Uint8Array, from: number, length: number): void {
@@ -123,11 +147,12 @@ export class RowBytes {
 
   /** The last chunk, or a new one if that has no room for this many bytes. */
   #chunkWith(size: number): number {
-    while (this.#last < 0 || this.#chunks[this.#last]!.end + size > CHUNK_BYTES) {
+    while (this.#last < 0 || !hasRoom(this.#chunks[this.#last]!, size)) {
       const full = this.#last
-      this.#last = this.#newChunk(CHUNK_BYTES)
+      const wanted = Math.max(size + UNIT_BYTES, LEAST_CHUNK_BYTES, this.#bytes * CHUNK_SHARE)
+      this.#last = this.#newChunk(Math.min(wanted, CHUNK_BYTES) & ~(UNIT_BYTES - 1))
       // Entries may have been freed while the chunk was being filled.
-      if (full >= 0) this.#tidy(full)
+      if (full >= 0) this.#tidy(full, LEAST_SHARE)
     }
     return this.#last
   }
@@ -138,20 +163,23 @@ export class RowBytes {
     const bytes = Buffer.allocUnsafeSlow(size)
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.#chunks[number] = { bytes, view, end: UNIT_BYTES, used: 0 }
+    this.#bytes += size
     return number
   }
 
-  /** Empties a chunk of which less than half is in use. */
-  #tidy(number: number): void {
+  /** Empties a chunk of which less than a share is in use. Returns whether it did. */
+  #tidy(number: number, least: number): boolean {
     const { bytes, end, used } = this.#chunks[number]!
-    if (2 * used >= end - UNIT_BYTES) return
+    if (used >= least * (end - UNIT_BYTES)) return false
     for (let at = UNIT_BYTES; at < end; at += entryBytes(bytes.readUInt32LE(at + 4))) {
       const row = bytes.readUInt32LE(at)
       if (this.#offsets[row] !== number * UNITS_PER_CHUNK + at / UNIT_BYTES) continue
       this.#append(row, bytes, at + HEADER_BYTES, bytes.readUInt32LE(at + 4))
     }
     this.#chunks[number] = undefined
+    this.#bytes -= bytes.length
     this.#freeNumbers.push(number)
+    return true
   }
 
   #resize(rows: number): void {
@@ -159,6 +187,10 @@ export class RowBytes {
     offsets.set(this.#offsets)
     this.#offsets = offsets
   }
+}
+
+function hasRoom({ bytes, end }: Chunk, size: number): boolean {
+  return end + size <= bytes.length
 }
 
 /** The size of an entry in its chunk, including the header. It is a multiple of {@link UNIT_BYTES}. */

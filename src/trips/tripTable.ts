@@ -302,12 +302,17 @@ export class TripTable implements ActorTable {
    */
   *forgetTold(before: number): Generator<void> {
     let left = this.#told.size
+    let isAnyForgotten = false
     for (const row of this.#told) {
       // Rows that are added in the meantime have just changed.
-      if (left-- === 0) return
+      if (left-- === 0) break
       if (left % ROWS_A_STEP === 0) yield
-      if (this.updatedAt(row) < before) this.#forget(row)
+      if (this.updatedAt(row) >= before) continue
+      this.#forget(row)
+      isAnyForgotten = true
     }
+    // What they had is free in the middle of the others' bytes.
+    if (isAnyForgotten) yield* this.#packed.compact()
   }
 
   #forget(row: number): void {
