@@ -1,13 +1,14 @@
 import type { LivePosition } from '../actor/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { ownTurn } from '../runtime/slices.ts'
 import { LiveAreas, type LiveArea } from '../spatial/liveAreas.ts'
 import { BatchedScope, type BatchedParts } from './batchedScope.ts'
 import type { BatchedWatch } from './batchedWatch.ts'
 import type { LiveDevice, SingleWatch, Stay } from './singleWatch.ts'
 
 /** How many stays of an ended watch are forgotten in one turn. */
-const FORGOTTEN_A_TURN = 4000
+const FORGOTTEN_A_TURN = 1000
 
 /** A watch of either kind. */
 export type AnyWatch = SingleWatch | BatchedWatch
@@ -58,7 +59,7 @@ export class WatchedScope {
     let left = FORGOTTEN_A_TURN
     for (const stay of stays) {
       if (left-- === 0) {
-        setImmediate(() => this.#forgetAll(stay.watch))
+        void ownTurn().then(() => this.#forgetAll(stay.watch))
         return
       }
       stays.delete(stay)
