@@ -61,6 +61,8 @@ function seedOf(text: string): number {
   throw new TypeError('--seed: a whole number of up to nine digits, or a hash')
 }
 
+// The kit ends its servers when the process exits, which a signal alone does not lead to.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 try {
   await main()
 } catch (error) {
