@@ -7,7 +7,9 @@ import { BatchedScope, type BatchedParts } from './batchedScope.ts'
 import type { BatchedWatch } from './batchedWatch.ts'
 import type { LiveDevice, SingleWatch, Stay } from './singleWatch.ts'
 
-/** How many stays of an ended watch are forgotten in one turn. */
+/** How many stays of an ended watch are forgotten at once. A connection may end a hundred watches at one time. */
+const FORGOTTEN_AT_ONCE = 32
+/** How many are then forgotten before others have a turn. */
 const FORGOTTEN_A_TURN = 1000
 
 /** A watch of either kind. */
@@ -51,15 +53,15 @@ export class WatchedScope {
     if (watch.isBatched) return this.batched.remove(watch)
     watch.isEnded = true
     this.#areas.remove(watch)
-    this.#forgetAll(watch)
+    this.#forgetAll(watch, FORGOTTEN_AT_ONCE)
   }
 
-  /** Forgets the stays of a watch that has ended. If there are many, that takes several turns. */
-  #forgetAll({ stays }: SingleWatch): void {
-    let left = FORGOTTEN_A_TURN
+  /** Forgets the stays of a watch that has ended. If there are more than a few, that takes several turns. */
+  #forgetAll({ stays }: SingleWatch, most: number): void {
+    let left = most
     for (const stay of stays) {
       if (left-- === 0) {
-        void ownTurn().then(() => this.#forgetAll(stay.watch))
+        void ownTurn().then(() => this.#forgetAll(stay.watch, FORGOTTEN_A_TURN))
         return
       }
       stays.delete(stay)
