@@ -3,6 +3,7 @@ import type { PlaceStays } from '../model/place.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Sender, Update } from '../model/update.ts'
 import { placesWith } from '../rules/placeStep.ts'
+import { Fifo } from '../runtime/fifo.ts'
 import type { ActorTable } from './actorType.ts'
 import type { FrameBytes, FrameWriter } from './commitCodec.ts'
 import { DeviceChains } from './deviceChains.ts'
@@ -73,7 +74,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   /** The places of records whose first candidate is another one than in the profile. */
   readonly placesAside = new PlacesAside()
   readonly #chains = new DeviceChains(this, this.#profiles)
-  readonly #freed: { readonly row: number; readonly at: number }[] = []
+  readonly #freed = new Fifo<{ readonly row: number; readonly at: number }>()
 
   limitUnpacked(bytes: number): void {
     this.#profiles.maxUnpackedBytes = bytes
@@ -235,7 +236,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   /** A row number for a new record; `now` is the server's time. */
   allocate(now: number): number {
-    const oldest = this.#freed[0]
+    const oldest = this.#freed.first
     if (oldest !== undefined && now - oldest.at >= FREED_ROW_REST_MS) {
       this.#freed.shift()
       return oldest.row
@@ -342,7 +343,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   /** Collects the free rows. */
   recovered(now: number): void {
-    this.#freed.length = 0
+    this.#freed.clear()
     for (let row = 0; row < this.length; row++) if (this.scope(row) < 0) this.#freed.push({ row, at: now })
   }
 

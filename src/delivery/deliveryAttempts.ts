@@ -131,7 +131,7 @@ export class DeliveryAttempts<D extends DeliveryTarget = Webhook> {
   }
 
   async #attempt(line: Line): Promise<void> {
-    const { delivery, jsons: held, forgotten } = line.entries[0]!
+    const { delivery, jsons: held, forgotten } = line.entries.first!
     // The delivery may wait for a day. If the event is deleted in that time, it is not sent; the index knows
     // whether it was.
     const jsons = forgotten === this.#parts.feed.forgotten ? held : undefined

@@ -1,5 +1,6 @@
 import type { ByteBound } from '../runtime/byteBound.ts'
 import type { Time } from '../runtime/clock.ts'
+import { Fifo } from '../runtime/fifo.ts'
 import type { Bundle } from './webhookMessage.ts'
 import type { Delivery } from './webhookPort.ts'
 import { LONGEST_RETRY_MS } from './webhookRetry.ts'
@@ -15,7 +16,7 @@ interface Entry {
 
 /** The deliveries of one device, in order. The first one is due, sleeping until its next attempt, or being sent. */
 export interface Line {
-  readonly entries: Entry[]
+  readonly entries: Fifo<Entry>
   /** Ends the sleep of the first delivery. */
   wake?: (() => void) | undefined
 }
@@ -30,7 +31,7 @@ export class WebhookLines {
   readonly #due: () => void
   readonly #lines = new Map<string, Line>()
   /** Lines whose first delivery is due. */
-  #ready: Line[] = []
+  readonly #ready = new Fifo<Line>()
 
   /**
    * Starts without deliveries.
@@ -58,7 +59,8 @@ export class WebhookLines {
       line.entries.push(entry)
       return
     }
-    const begun: Line = { entries: [entry] }
+    const begun: Line = { entries: new Fifo() }
+    begun.entries.push(entry)
     this.#lines.set(delivery.deviceId, begun)
     this.#place(begun)
   }
@@ -78,7 +80,7 @@ export class WebhookLines {
 
   /** Puts a taken line back, because its first delivery must be sent again at its `nextAttemptAt`. */
   postpone(line: Line, delivery: Delivery): void {
-    line.entries[0]!.delivery = delivery
+    line.entries.first!.delivery = delivery
     this.#place(line)
   }
 
@@ -87,7 +89,7 @@ export class WebhookLines {
     const lines = delivery === undefined ? this.#lines.values() : [this.#lines.get(delivery.deviceId)]
     for (const line of lines) {
       if (line?.wake === undefined) continue
-      if (delivery !== undefined && line.entries[0]!.delivery.id !== delivery.id) continue
+      if (delivery !== undefined && line.entries.first!.delivery.id !== delivery.id) continue
       line.wake()
       line.wake = undefined
       this.#ready.push(line)
@@ -101,12 +103,12 @@ export class WebhookLines {
       for (const { jsons } of entries) this.#release(jsons)
     }
     this.#lines.clear()
-    this.#ready = []
+    this.#ready.clear()
   }
 
   /** Puts a line where its first delivery belongs: among those that are due, or among those that sleep. */
   #place(line: Line): void {
-    const { nextAttemptAt = 0 } = line.entries[0]!.delivery
+    const { nextAttemptAt = 0 } = line.entries.first!.delivery
     // If the clock was set back, it must not make the wait longer than the longest wait.
     const wait = Math.min(nextAttemptAt - this.#time.now(), LONGEST_RETRY_MS)
     if (wait <= 0) {

@@ -43,11 +43,13 @@ export class RateLimiter {
     return this.#fullAt.size
   }
 
-  /** Drops full buckets. If all are in use, it drops the oldest tenth. */
+  /**
+   * Drops full buckets, and so many of the oldest that a tenth is free in the end: with less, the next new callers would
+   * go through all of them again.
+   */
   #forget(now: number): void {
     for (const [caller, fullAt] of this.#fullAt) if (fullAt <= now) this.#fullAt.delete(caller)
-    if (this.#fullAt.size < this.#capacity) return
-    let excess = Math.ceil(this.#capacity / 10)
+    let excess = this.#fullAt.size - Math.floor(this.#capacity * 0.9)
     for (const caller of this.#fullAt.keys()) {
       if (excess-- <= 0) return
       this.#fullAt.delete(caller)
