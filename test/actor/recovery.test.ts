@@ -151,7 +151,9 @@ t.test('recovery', async (t) => {
     const { engine } = await history(13, 20)
     await engine.snapshot()
     const shorter = new MemoryLog()
+    // Up to a frame with events: which updates come in the last one depends on how fast the machine is.
     shorter.frames.push(...engine.log.frames.slice(0, -1))
+    while (shorter.offset >= engine.events.durableLogOffset) shorter.frames.pop()
     t.throws(() => engine.restarted({ log: shorter }), /snapshot of partition 0 .* frames are missing/)
     t.throws(
       () => engine.restarted({ log: shorter, snapshots: new MemorySnapshots() }),
