@@ -128,7 +128,7 @@ t.test('an interrupted move goes on where it was', async (t) => {
   const { code, output } = await move(from)
   t.equal(code, 2)
   t.match(output, /geofences: 1000 copied, 0 refused/)
-  t.match(output, /The key is gone\.\nRun the command again to go on\./)
+  t.match(output, /The key is gone\.\nRun the command again to continue\./)
   t.notMatch(output, KEYS.testSecret)
   t.ok(existsSync(state))
 
