@@ -216,15 +216,18 @@ class SegmentLog implements CommitLog, CopyableLog {
   }
 
   /** Encodes and writes a large frame in turns. Never rejects. */
-  async #writeLarge(steps: Generator<void, Buffer>): Promise<void> {
+  async #writeLarge(steps: Generator<void, readonly Uint8Array[]>): Promise<void> {
     try {
-      const frame = await inSlices(steps)
-      const end = this.#newest.end
-      if (end + frame.length > this.#allocated) this.#extend(end + frame.length)
+      const pieces = await inSlices(steps)
+      let end = this.#newest.end
+      if (end + this.#size > this.#allocated) this.#extend(end + this.#size)
       const slice = new Slice()
-      for (let at = 0; at < frame.length; at += PIECE_BYTES) {
-        if (slice.isOver) await slice.next()
-        writeAll(this.#files, this.#descriptor, frame.subarray(at, at + PIECE_BYTES), end + at)
+      for (const piece of pieces) {
+        for (let at = 0; at < piece.length; at += PIECE_BYTES) {
+          if (slice.isOver) await slice.next()
+          writeAll(this.#files, this.#descriptor, piece.subarray(at, at + PIECE_BYTES), end + at)
+        }
+        end += piece.length
       }
       this.#flush()
     } catch (error) {

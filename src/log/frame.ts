@@ -64,7 +64,7 @@ export class FrameEncoder {
   encode(parts: readonly Uint8Array[], payloadBytes: number, offset: number, byteOffset: number): Buffer {
     const bytes = this.#copy(parts, payloadBytes)
     const tail = bytes.length - TAIL_BYTES
-    const crc = this.#writeHeader(bytes, payloadBytes, offset, byteOffset)
+    const crc = this.#writeHeader(bytes, payloadBytes, offset, isSparse(bytes, 0, payloadBytes, byteOffset))
     if (isMasked(bytes)) mask(bytes, FRAME_HEADER_BYTES, tail, firstMask(crc))
     writeTail(bytes, crc32(bytes.subarray(FRAME_HEADER_BYTES, tail), crc))
     return bytes
@@ -73,7 +73,9 @@ export class FrameEncoder {
   /**
    * Encodes a large frame in steps, each of which takes a millisecond. The first one copies the parts.
    * @param byteOffset see {@link encode}
-   * @param areKept whether nobody changes the parts before the last step, so that they are copied in steps, too
+   * @param areKept whether nobody changes the parts until the frame is written. Then a single part is not copied, unless it is
+   * masked: the system takes longer to provide so much new memory than everything else takes. What is copied is copied in steps
+   * @returns the frame in pieces, in order
    */
   *encodeInSteps(
     parts: readonly Uint8Array[],
@@ -81,11 +83,17 @@ export class FrameEncoder {
     offset: number,
     byteOffset: number,
     areKept = false,
-  ): Generator<void, Buffer, undefined> {
+  ): Generator<void, readonly Uint8Array[], undefined> {
+    const [part] = parts
+    if (areKept && part?.length === payloadBytes) {
+      const bytes = Buffer.from(part.buffer, part.byteOffset, payloadBytes)
+      if (!isSparse(bytes, FRAME_HEADER_BYTES, payloadBytes, byteOffset))
+        return yield* this.#around(bytes, offset)
+    }
     const bytes = areKept ? yield* this.#copyInSteps(parts, payloadBytes) : this.#copy(parts, payloadBytes)
     yield
     const tail = bytes.length - TAIL_BYTES
-    let crc = this.#writeHeader(bytes, payloadBytes, offset, byteOffset)
+    let crc = this.#writeHeader(bytes, payloadBytes, offset, isSparse(bytes, 0, payloadBytes, byteOffset))
     let state = firstMask(crc)
     for (let from = FRAME_HEADER_BYTES; from < tail; from += STEP_BYTES) {
       yield
@@ -94,7 +102,20 @@ export class FrameEncoder {
       crc = crc32(bytes.subarray(from, to), crc)
     }
     writeTail(bytes, crc)
-    return bytes
+    return [bytes]
+  }
+
+  /** An unmasked frame: its header, the payload as it is, and what follows. */
+  *#around(payload: Buffer, offset: number): Generator<void, readonly Uint8Array[], undefined> {
+    const header = Buffer.alloc(FRAME_HEADER_BYTES)
+    let crc = this.#writeHeader(header, payload.length, offset, false)
+    for (let from = 0; from < payload.length; from += STEP_BYTES) {
+      yield
+      crc = crc32(payload.subarray(from, from + STEP_BYTES), crc)
+    }
+    const end = Buffer.alloc(frameBytes(payload.length) - FRAME_HEADER_BYTES - payload.length)
+    writeTail(end, crc32(end.subarray(0, end.length - TAIL_BYTES), crc))
+    return [header, payload, end]
   }
 
   /** A frame with nothing but its payload and zeros up to the tail. */
@@ -125,13 +146,13 @@ export class FrameEncoder {
     return bytes
   }
 
-  /** Writes the header of a frame with an unmasked payload. Returns its CRC. */
-  #writeHeader(bytes: Buffer, payloadBytes: number, offset: number, byteOffset: number): number {
+  /** Writes the header of a frame. Returns its CRC. */
+  #writeHeader(bytes: Buffer, payloadBytes: number, offset: number, masked: boolean): number {
     bytes.writeUInt32LE(MAGIC, 0)
     bytes.writeUInt32LE(payloadBytes, 4)
     bytes.writeUInt32LE(offset % TWO_32, 8)
     bytes.writeUInt32LE(Math.floor(offset / TWO_32), 12)
-    bytes.writeUInt32LE(hasSparseSector(bytes, bytes.length - TAIL_BYTES, byteOffset) ? MASKED : 0, 16)
+    bytes.writeUInt32LE(masked ? MASKED : 0, 16)
     bytes.writeUInt32LE(0, 20)
     const crc = crc32(bytes.subarray(0, 24), this.#seed)
     bytes.writeUInt32LE(crc, 24)
@@ -234,12 +255,20 @@ function isCutOff(bytes: Uint8Array, byteOffset: number, word: Uint8Array): bool
   return written < 4 && isBlank(bytes, byteOffset + written, byteOffset + 4)
 }
 
-/** Whether a sector that holds neither the header nor the tail has fewer than two non-zero words. */
-function hasSparseSector(bytes: Buffer, tail: number, byteOffset: number): boolean {
-  const first = SECTOR_BYTES - (byteOffset % SECTOR_BYTES)
+/**
+ * Whether a sector that holds neither the header nor the tail has fewer than two non-zero words.
+ * @param bytes of the frame, up to the end of the payload at least
+ * @param start which byte of the frame is the first of them
+ */
+function isSparse(bytes: Buffer, start: number, payloadBytes: number, byteOffset: number): boolean {
+  const first = SECTOR_BYTES - (byteOffset % SECTOR_BYTES) - start
+  const tail = frameBytes(payloadBytes) - TAIL_BYTES - start
+  // Behind the payload there are zeros.
+  const end = FRAME_HEADER_BYTES + payloadBytes - start
   for (let from = first; from + SECTOR_BYTES <= tail; from += SECTOR_BYTES) {
+    const to = Math.min(from + SECTOR_BYTES, end - 3)
     let found = 0
-    for (let i = from; i < from + SECTOR_BYTES && found < 2; i += 4) {
+    for (let i = from; i < to && found < 2; i += 4) {
       if (bytes.readUInt32LE(i) !== 0) found++
     }
     if (found < 2) return true

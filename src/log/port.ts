@@ -66,8 +66,7 @@ export interface AppendLog {
    * it calls the handler that the log was opened with, after which the states behind the log must not be used.
    * @param events the frame's events, in their order; the caller must not change them afterwards. A log with a
    * publisher hands the frame to it before `done`
-   * @param areKept whether nobody changes the parts before `done` is called, so that a log may copy many of them in turns
-   * with other work
+   * @param areKept whether nobody changes the parts before `done` is called, so that a log need not copy them at once
    */
   append<E extends LogEvent>(
     parts: readonly Uint8Array[],

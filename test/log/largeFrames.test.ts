@@ -31,12 +31,13 @@ t.test('a frame that is encoded in steps has the same bytes', (t) => {
     let count = 0
     let step = steps.next()
     for (; step.done !== true; step = steps.next()) count++
-    t.ok(whole.equals(step.value), `${payload.length} bytes`)
+    const [bytes] = step.value as readonly [Buffer]
+    t.ok(whole.equals(bytes), `${payload.length} bytes`)
     t.equal(count, 1 + Math.ceil((whole.length - 40) / MIB), 'a step copies, and one is for each megabyte')
-    const header = readHeader(step.value, 0, storeSeed(STORE_ID))!
+    const header = readHeader(bytes, 0, storeSeed(STORE_ID))!
     t.equal(header.masked, payload.includes(Buffer.alloc(2000)))
-    t.ok(isBodyWhole(step.value, 0, header))
-    t.ok(payload.equals(readPayload(step.value, 0, header)))
+    t.ok(isBodyWhole(bytes, 0, header))
+    t.ok(payload.equals(readPayload(bytes, 0, header)))
   }
   t.end()
 })
@@ -49,9 +50,36 @@ t.test('a frame whose parts are kept is copied in steps, too, to the same bytes'
     let count = 0
     let step = steps.next()
     for (; step.done !== true; step = steps.next()) count++
-    t.ok(whole.equals(step.value), `${payload.length} bytes`)
+    t.ok(whole.equals(Buffer.concat(step.value)), `${payload.length} bytes`)
     t.ok(count > 2 * Math.floor(payload.length / MIB), `${count} steps`)
   }
+  t.end()
+})
+
+t.test('a single part that is kept is not copied, unless it is masked', (t) => {
+  const ends = [0, 1, 2, 3, 24, 31, 400, 471, 472, 473, 480, 504, 505, 511]
+  const zeros = ends.map((end) => dense(3 * MIB).fill(0, 3 * MIB - 512 + end))
+  for (const payload of [
+    ...ends.map((end) => dense(3 * MIB + end)),
+    ...zeros,
+    sparse(5 * MIB + 123),
+    dense(10),
+  ])
+    for (const byteOffset of [96, 0, 480]) {
+      const whole = Buffer.from(new FrameEncoder(STORE_ID).encode([payload], payload.length, 7, byteOffset))
+      const steps = new FrameEncoder(STORE_ID).encodeInSteps([payload], payload.length, 7, byteOffset, true)
+      let count = 0
+      let step = steps.next()
+      for (; step.done !== true; step = steps.next()) count++
+      const pieces = step.value
+      t.ok(whole.equals(Buffer.concat(pieces)), `${payload.length} bytes at ${byteOffset}`)
+      const { masked } = readHeader(whole, 0, storeSeed(STORE_ID))!
+      t.equal(
+        pieces.some((piece) => piece.buffer === payload.buffer && piece.byteOffset === payload.byteOffset),
+        !masked,
+      )
+      t.ok(count >= payload.length / MIB, `${count} steps`)
+    }
   t.end()
 })
 
