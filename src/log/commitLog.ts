@@ -54,7 +54,7 @@ export interface CommitLogOptions {
 
 /** Encoding such a frame takes milliseconds, and writing it more, so both are done in turns with other work. */
 const LARGE_FRAME_BYTES = 1024 * 1024
-/** How many bytes of a large frame are written at a time. */
+/** How many bytes of a large frame are written at a time at most. A write ends where its file has a multiple of them. */
 const PIECE_BYTES = 1024 * 1024
 const READ_BYTES = 64 * 1024
 /**
@@ -223,11 +223,13 @@ class SegmentLog implements CommitLog, CopyableLog {
       if (end + this.#size > this.#allocated) this.#extend(end + this.#size)
       const slice = new Slice()
       for (const piece of pieces) {
-        for (let at = 0; at < piece.length; at += PIECE_BYTES) {
+        for (let from = 0; from < piece.length;) {
           if (slice.isOver) await slice.next()
-          writeAll(this.#files, this.#descriptor, piece.subarray(at, at + PIECE_BYTES), end + at)
+          const part = piece.subarray(from, from + PIECE_BYTES - (end % PIECE_BYTES))
+          writeAll(this.#files, this.#descriptor, part, end)
+          from += part.length
+          end += part.length
         }
-        end += piece.length
       }
       this.#flush()
     } catch (error) {

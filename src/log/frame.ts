@@ -11,11 +11,13 @@
  *
  * Recovery must tell a frame that was cut off while it was written (never acknowledged: dropped) from one that was
  * damaged later (perhaps acknowledged: refused). Disks write whole sectors of 512 bytes, and an unwritten part of a
- * segment reads as zeros. Hence three properties:
+ * segment reads as zeros. Hence four properties:
  * - A header never crosses a sector (32 divides 512), so it is there whole or not at all. A write that the system cut
  *   short may end anywhere: then "HEAD" or "TAIL", which are written last, are incomplete.
  * - No written sector is ever blank, whatever the payload: a frame that would have a sector with fewer than two
  *   non-zero words is stored masked (XOR with a pseudo-random sequence). So a blank sector was never written.
+ * - Each write but the last of a frame ends at the end of a sector: the system may bring a sector to the disk between two
+ *   writes, and one with half of its bytes is not blank.
  * - No single flipped bit makes a sector blank or one of the words incomplete.
  */
 import { crc32 } from 'node:zlib'
@@ -75,7 +77,7 @@ export class FrameEncoder {
    * @param byteOffset see {@link encode}
    * @param areKept whether nobody changes the parts until the frame is written. Then a single part is not copied, unless it is
    * masked: the system takes longer to provide so much new memory than everything else takes. What is copied is copied in steps
-   * @returns the frame in pieces, in order
+   * @returns the frame in pieces, in order, none of which ends within a sector but the last
    */
   *encodeInSteps(
     parts: readonly Uint8Array[],
@@ -88,7 +90,7 @@ export class FrameEncoder {
     if (areKept && part?.length === payloadBytes) {
       const bytes = Buffer.from(part.buffer, part.byteOffset, payloadBytes)
       if (!isSparse(bytes, FRAME_HEADER_BYTES, payloadBytes, byteOffset))
-        return yield* this.#around(bytes, offset)
+        return yield* this.#around(bytes, offset, byteOffset)
     }
     const bytes = areKept ? yield* this.#copyInSteps(parts, payloadBytes) : this.#copy(parts, payloadBytes)
     yield
@@ -105,17 +107,29 @@ export class FrameEncoder {
     return [bytes]
   }
 
-  /** An unmasked frame: its header, the payload as it is, and what follows. */
-  *#around(payload: Buffer, offset: number): Generator<void, readonly Uint8Array[], undefined> {
-    const header = Buffer.alloc(FRAME_HEADER_BYTES)
-    let crc = this.#writeHeader(header, payload.length, offset, false)
+  /**
+   * An unmasked frame: a piece with its header, the payload as it is, and a piece with its tail. No sector of the file is in
+   * two pieces, so the bytes of the payload that share one with the header or the tail are copied.
+   */
+  *#around(
+    payload: Buffer,
+    offset: number,
+    byteOffset: number,
+  ): Generator<void, readonly Uint8Array[], undefined> {
+    const begin = byteOffset + FRAME_HEADER_BYTES
+    const first = Math.min(payload.length, SECTOR_BYTES - (begin % SECTOR_BYTES))
+    const last = payload.length - Math.min(payload.length - first, (begin + payload.length) % SECTOR_BYTES)
+    const head = Buffer.alloc(FRAME_HEADER_BYTES + first)
+    let crc = this.#writeHeader(head, payload.length, offset, false)
+    head.set(payload.subarray(0, first), FRAME_HEADER_BYTES)
     for (let from = 0; from < payload.length; from += STEP_BYTES) {
       yield
       crc = crc32(payload.subarray(from, from + STEP_BYTES), crc)
     }
-    const end = Buffer.alloc(frameBytes(payload.length) - FRAME_HEADER_BYTES - payload.length)
-    writeTail(end, crc32(end.subarray(0, end.length - TAIL_BYTES), crc))
-    return [header, payload, end]
+    const end = Buffer.alloc(frameBytes(payload.length) - FRAME_HEADER_BYTES - last)
+    end.set(payload.subarray(last))
+    writeTail(end, crc32(end.subarray(payload.length - last, end.length - TAIL_BYTES), crc))
+    return [head, payload.subarray(first, last), end]
   }
 
   /** A frame with nothing but its payload and zeros up to the tail. */

@@ -1,5 +1,5 @@
 /** Large frames are encoded and written in turns with other work (G7). */
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openCommitLog } from '../../src/log/commitLog.ts'
@@ -75,7 +75,7 @@ t.test('a single part that is kept is not copied, unless it is masked', (t) => {
       t.ok(whole.equals(Buffer.concat(pieces)), `${payload.length} bytes at ${byteOffset}`)
       const { masked } = readHeader(whole, 0, storeSeed(STORE_ID))!
       t.equal(
-        pieces.some((piece) => piece.buffer === payload.buffer && piece.byteOffset === payload.byteOffset),
+        pieces.some((piece) => piece.buffer === payload.buffer),
         !masked,
       )
       t.ok(count >= payload.length / MIB, `${count} steps`)
@@ -141,3 +141,44 @@ t.test('a frame of which only some pieces were written is dropped by the next st
   t.strictSame(payloads(again.read(2)), [dense(300)])
   await again.close()
 })
+
+for (const [name, payload] of [
+  ['dense', dense(3 * MIB + 77)],
+  ['masked', sparse(3 * MIB + 77)],
+] as const)
+  t.test(
+    `a ${name} frame is dropped, not refused, if the disk has a sector as it was between two writes`,
+    async (t) => {
+      const store = { folder: join(t.testdir({ store: {} }), 'store'), storeId: STORE_ID }
+      createLog(systemFiles, store.folder, STORE_ID)
+      const options = { store, durability: 'os', segmentBytes: 64 * MIB } as const
+      const failed = (error: Error) => t.fail('the log has failed', { error })
+      const path = join(store.folder, 'log', '0000000000000001.seg')
+      const ends: number[] = []
+      const files: Files = {
+        ...systemFiles,
+        write: (descriptor, from, offset, length, byteOffset) => {
+          const written = systemFiles.write(descriptor, from, offset, length, byteOffset)
+          ends.push(byteOffset + written)
+          return written
+        },
+      }
+      const log = openCommitLog({ ...options, failed, files })
+      await append(log, dense(100))
+      ends.length = 0
+      await new Promise((resolve) => log.append([payload], resolve, [], true))
+      t.strictSame(payloads(log.read(1)), [dense(100), payload])
+      await log.close()
+      const whole = readFileSync(path)
+      ends.pop()
+      t.ok(ends.length >= 3, `${ends.length} ends of writes that are not the last`)
+      for (const end of ends) {
+        const earlier = Buffer.from(whole)
+        earlier.fill(0, end, Math.min(whole.length, (Math.floor(end / 512) + 1) * 512))
+        writeFileSync(path, earlier)
+        const again = openCommitLog({ ...options, failed })
+        t.strictSame(payloads(again.read(1)), [dense(100)], `a write ended at ${end}`)
+        await again.close()
+      }
+    },
+  )
