@@ -97,7 +97,7 @@ interface DeviceShare {
 
 export class FeedTable implements ActorTable {
   /** The numbers of rows that nobody has taken yet, in order. */
-  readonly #fresh: number[] = []
+  #fresh: number[] = []
   readonly #rows = new Map<number, Waiting>()
   readonly #ofDevice = new Map<string, DeviceShare>()
   /** Rows up to this number may have been reported already, because another process had them. */
@@ -192,7 +192,7 @@ export class FeedTable implements ActorTable {
 
   /** Rows that were not acknowledged are reported again. */
   recovered(): void {
-    this.#fresh.splice(0, Infinity, ...this.#rows.keys())
+    this.#fresh = [...this.#rows.keys()]
     this.recoveredTo = this.#last
   }
 

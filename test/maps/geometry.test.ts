@@ -243,6 +243,13 @@ t.test('land by coastlines: islands, bays, straits and cut off lines', async (t)
   t.ok([100, 500, 900].every((y) => isInRings(strait.land, 500, y)))
   t.notOk(isInRings(strait.land, 100, 500))
 
+  // More points than a function can have arguments.
+  const jagged = Array.from({ length: 200_000 }, (_, i) => [
+    Math.round(-10 + (i * 1020) / 199_999),
+    400 + (i % 7),
+  ])
+  t.equal(closeCell([jagged.flat()], side, margin)!.land.length, 1)
+
   t.equal(closeCell([[-10, 400, 500, 400]], side, margin), undefined, 'one ends inside')
   t.equal(
     closeCell(

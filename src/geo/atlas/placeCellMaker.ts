@@ -122,7 +122,7 @@ function cellPlace({ key, name, categories, position, size, chain, rings }: Plac
   const extentMeters =
     rings.length === 0
       ? radius
-      : Math.ceil(Math.max(...rings.flat().map(([px, py]) => pointDistance(y, x, py, px))))
+      : Math.ceil(rings.flat().reduce((most, [px, py]) => Math.max(most, pointDistance(y, x, py, px)), 0))
   const place: Place = { id: key, name, categories, position, chain, extentMeters }
   const area = rings.length === 0 ? Math.PI * radius * radius : size
   // A ring is measured on a plane, so an edge may be a little nearer than its corners allow.

@@ -47,7 +47,7 @@ export function addLand(coastlines: readonly (readonly Position[])[], writer: Ma
       const known = pieces.get(cell)
       const lines = inside.map((part) => Array.from(part))
       if (known === undefined) pieces.set(cell, lines)
-      else known.push(...lines)
+      else for (const part of lines) known.push(part)
     })
   }
   const coast = new Map<number, CoastCell>()
@@ -139,7 +139,7 @@ function closed(box: CellBox, crossings: readonly Crossing[]): Ring[] | undefine
     let line = first
     do {
       if (!left.delete(line)) return undefined
-      ring.push(...line.line)
+      for (const value of line.line) ring.push(value)
       // The next line that begins behind the end of this one.
       const { to }: Crossing = line
       const next = byStart.find(({ from }) => from >= to) ?? byStart[0]!
