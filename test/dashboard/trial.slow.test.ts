@@ -7,12 +7,13 @@ import { invitationOf } from './people.ts'
 import { tryAll } from './trial.ts'
 
 t.test('the trial', { skip: skipWithoutChromium() }, async (t) => {
-  const server = await startWithDashboard(t, {
-    env: { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8' },
-  })
   const browser = await openBrowser(t)
   for (const [name, Hand] of Object.entries({ mouse: MouseHand, keyboard: KeyboardHand }))
     await t.test(`with the ${name} alone`, async (t) => {
+      // Each has its own: where one hand fails, its city still drives.
+      const server = await startWithDashboard(t, {
+        env: { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8' },
+      })
       const [mine, theirs] = [await openPage(t, browser, server), await openPage(t, browser, server)]
       const token = invitationOf(server, `ann-by-${name}@example.com`, 'admin')
       await tryAll({

@@ -99,6 +99,14 @@ async function simulates(hand: Hand): Promise<void> {
   await events.getByRole('listitem').nth(1).waitFor()
 }
 
+/** Saves a geofence, and sees the message about it. The message about an earlier change stays for some seconds and says the same. */
+async function saves(hand: Hand, name: string): Promise<void> {
+  const message = hand.page.getByText(`${name} was saved.`)
+  await message.waitFor({ state: 'hidden' })
+  await hand.press(button(hand.page, 'Save'))
+  await message.waitFor()
+}
+
 /** A geofence around a device that moves: drawn with the mouse, typed with the keyboard. */
 async function surroundsDevice(hand: Hand, name: string, tag: string): Promise<void> {
   const { page } = hand
@@ -116,8 +124,7 @@ async function surroundsDevice(hand: Hand, name: string, tag: string): Promise<v
   await hand.write(field(page, 'Your id'), '1')
   if (hand.name === 'keyboard') await hand.write(field(page, 'Radius in metres'), '600')
   else await draws(hand)
-  await hand.press(button(page, 'Save'))
-  await page.getByText(`${name} was saved.`).waitFor()
+  await saves(hand, name)
 }
 
 /** Clicks on a device where the map shows it. */
@@ -171,8 +178,7 @@ async function editsHours(server: Tried, hand: Hand, name: string, tag: string):
   await hand.press(page.getByText('Opening hours', { exact: true }))
   await hand.openHours('Friday', 10, 12)
   await until(async () => (await field(page, 'Hours on Friday').inputValue()) === '10:00-13:00')
-  await hand.press(button(page, 'Save'))
-  await page.getByText(`${name} was saved.`).waitFor()
+  await saves(hand, name)
   const { geofence } = (await server.api('GET', `/v1/geofences/${tag}/1`)).body
   assert.deepEqual(geofence.operatingHours.Friday, [['10:00', '13:00']])
 }
