@@ -21,10 +21,13 @@ export class UsageError extends Error {
 }
 
 const START_TIMEOUT_MS = 30_000
+/** A server or a machine may be busy. */
+const ANSWER_TIMEOUT_MS = 30_000
 
 /**
- * The server at the URL, or one that the demo starts if nothing answers there.
+ * The server at the URL, or one that the demo starts if nothing listens there.
  * @param key secret test key; by default the third of RINGFENCE_KEYS
+ * @throws UsageError if something listens there and does not answer for 30 s, if the URL is none, or without a secret test key
  */
 export async function connectOrStart(url: string, key: string | undefined): Promise<DemoServer> {
   const base = url.replace(/(?<!\/)\/+$/, '')
@@ -101,12 +104,16 @@ async function startTemporary(): Promise<DemoServer> {
   }
 }
 
-/** Whether an HTTP server answers there. */
+/**
+ * Whether an HTTP server answers there.
+ * @throws UsageError if something listens there that does not answer for 30 s
+ */
 async function answers(url: string): Promise<boolean> {
   try {
-    await (await fetch(url, { signal: AbortSignal.timeout(3000) })).arrayBuffer()
+    await (await fetch(url, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) })).arrayBuffer()
     return true
-  } catch {
-    return false
+  } catch (error) {
+    if ((error as Error).name !== 'TimeoutError') return false
+    throw new UsageError(`The server at ${url} has not answered for ${ANSWER_TIMEOUT_MS / 1000} s.`)
   }
 }

@@ -1,13 +1,18 @@
 /** The demo as a user runs it: a process, its flags, what it prints, what it leaves behind. */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { parseGpx } from '../../demo/gpx.ts'
 import { Driver, seededRandom } from '../../src/simulation/streets.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
+/** A server that is busy answers late, and is used nevertheless. */
+const SLOW_MS = 5000
 const SHARED_DATA = join(ROOT, '..', 'shared', 'data')
 
 /** @param interruptAt the output after which Ctrl-C is sent */
@@ -123,7 +128,21 @@ t.test('if no server answers, it starts its own until Ctrl-C', async (t) => {
   t.notOk(data === undefined || existsSync(data), 'its data folder is gone')
 })
 
+/** The URL of a server that answers in its own way. */
+async function openServer(t: Test, listener: RequestListener): Promise<string> {
+  const other = createServer(listener)
+  other.listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.teardown(() => {
+    other.closeAllConnections()
+    other.close()
+  })
+  return `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+}
+
 t.test('errors say what the user must change', async (t) => {
+  const slow = await openServer(t, (_request, response) => void setTimeout(() => response.end(), SLOW_MS))
+  const silent = await openServer(t, () => {})
   const folder = t.testdir({
     'walk.gpx': walk(),
     'wide.csv': STOPS.replace(',30,', ',wide,'),
@@ -133,6 +152,8 @@ t.test('errors say what the user must change', async (t) => {
   const toServer = ['--url', server.url, '--key', KEYS.testSecret]
   const cases: [string[], RegExp][] = [
     [['--url', server.url], /needs a key.*--key prj_test_sk_.*RINGFENCE_KEYS/],
+    [['--url', slow], /needs a key/],
+    [['--url', silent], /The server at http:\/\/127\.0\.0\.1:\d+ has not answered for 30 s\./],
     [['--url', server.url, '--key', KEYS.liveSecret], /a secret test key begins with prj_test_sk_/],
     [['--url', server.url, '--key', 'prj_test_sk_x'], /answered 401: .*Invalid API key/],
     [
