@@ -10,7 +10,7 @@ import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer } from '../kit/nats.ts'
 import { commitLogContract, framesOf, snapshotContract } from '../log/contract.ts'
 import { until } from '../kit/waiting.ts'
-import { commit, openLog, reconnecting, STREAM_OPTIONS, withStreams } from './jetStreamKit.ts'
+import { commit, journalWith, openLog, reconnecting, STREAM_OPTIONS, withStreams } from './jetStreamKit.ts'
 
 const STORE_ID = '0123456789abcdef'
 const skip = await skipWithout(NATS_SERVER)
@@ -97,6 +97,37 @@ t.test('streams are made, adapted to the settings, and refused if they do not fi
   await manager.streams.delete('EVENTS')
   await manager.streams.add({ name: 'EVENTS', subjects: ['events.>'] })
   await t.rejects(open({}), /The stream EVENTS \(events\.>\) is another's, as that of an embedded Ringfence/)
+})
+
+t.test('a frame is copied before append returns, unless it is kept', { skip }, async (t) => {
+  const streams = await withStreams(t)
+  const sent: Uint8Array[] = []
+  const journal = new JetStreamJournal(streams.connection, streams.manager, 1)
+  const watched = journalWith(journal, {
+    append: (messages, after) => {
+      sent.push(...messages.map(({ data }) => data))
+      return journal.append(messages, after)
+    },
+  })
+  const log = await openLog(streams, 1, { journal: watched })
+  const frame = Buffer.allocUnsafeSlow(3_000_000)
+  for (let i = 0; i < frame.length; i++) frame[i] = i % 251
+  const before = Buffer.from(frame)
+  sent.length = 0
+  await new Promise((resolve) => log.append([frame], resolve, [], true))
+  t.ok(sent.length > 1, `${sent.length} messages`)
+  t.ok(sent.every(({ buffer }) => buffer === frame.buffer))
+  sent.length = 0
+  const done = new Promise((resolve) => log.append([frame], resolve))
+  frame.fill(0)
+  await done
+  t.ok(sent.every(({ buffer }) => buffer !== frame.buffer))
+  const frames = await framesOf(log, 1)
+  t.strictSame(
+    frames.map(({ payload }) => before.equals(payload)),
+    [true, true],
+  )
+  await log.close()
 })
 
 t.test('a full log waits, and continues when there is room', { skip }, async (t) => {

@@ -194,6 +194,7 @@ class JetStreamLog implements PartitionLog {
     parts: readonly Uint8Array[],
     done: (frame: Committed<E>) => void,
     events: readonly E[] = [],
+    areKept = false,
   ): void {
     if (this.#fencedOut !== undefined)
       throw new Error('The log has another owner.', { cause: this.#fencedOut })
@@ -202,16 +203,18 @@ class JetStreamLog implements PartitionLog {
     const offset = this.offset + 1
     const published = this.#published
     const { maxDataBytes } = this.#journal
-    const batch = frameBatch(this.#owner, offset, Buffer.concat(parts), published, maxDataBytes)
+    // The system takes long to provide new memory for a frame of megabytes.
+    const frame = areKept && parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+    const batch = frameBatch(this.#owner, offset, frame, published, maxDataBytes)
     this.#inFlight = true
     this.#enqueue(async () => {
       if (events.length > 0) await this.#events.room()
       await this.#store(batch)
       this.#point = { ...NO_FRAME, offset, published }
       this.#inFlight = false
-      const frame = { offset, events }
-      this.#events.committed(frame)
-      done(frame)
+      const committed = { offset, events }
+      this.#events.committed(committed)
+      done(committed)
     })
   }
 

@@ -135,8 +135,8 @@ export class OwnedPartition {
     const { registry, clock, scheduler } = parts
     // A host that never learns that its frame is durable does not continue.
     const guarded: HostParts['log'] = {
-      append: (pieces, done, ofFrame) => {
-        if (!this.isDropped) log.append(pieces, done, ofFrame)
+      append: (pieces, done, ofFrame, areKept) => {
+        if (!this.isDropped) log.append(pieces, done, ofFrame, areKept)
       },
     }
     this.dispatcher = parts.openDispatcher((_, numbers) =>
