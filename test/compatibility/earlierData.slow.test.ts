@@ -3,7 +3,7 @@
  * The earlier server runs from the history of the repository, with the packages of this checkout.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -34,6 +34,17 @@ const PROGRESS: ReadonlySet<string> = new Set(['lag', 'pending', 'status', 'last
 function skipWithout(commit: string): string | false {
   const { status } = spawnSync('git', ['-C', ROOT, 'cat-file', '-e', `${commit}^{commit}`])
   return status !== 0 && `the commit ${commit} is not in this clone`
+}
+
+/**
+ * Packages that a commit needs and this code does not list. They may be in node_modules nevertheless, from earlier installations, but
+ * not in a new clone.
+ */
+function unlisted(checkout: string): string[] {
+  const read = (root: string, name: string) => JSON.parse(readFileSync(join(root, name), 'utf8'))
+  const { packages } = read(ROOT, 'package-lock.json')
+  const { dependencies } = read(checkout, 'package.json')
+  return Object.keys(dependencies).filter((name) => packages[`node_modules/${name}`] === undefined)
 }
 
 /** The files of a commit. */
@@ -177,6 +188,7 @@ await makeWorld()
 for (const { commit, why, hasTrips } of COMMITS) {
   t.test(`data of ${commit}, ${why}`, { skip: skipWithout(commit) }, async (t) => {
     const checkout = checkOut(t, commit)
+    t.strictSame(unlisted(checkout), [], 'package.json lists what that commit needs')
     const { Server: Earlier } = (await import(join(checkout, 'test', 'kit', 'server.ts'))) as typeof kit
     t.jobs = 2
     for (const end of ['stop', 'kill9'] as const) {
