@@ -36,6 +36,10 @@ const SENT_ROUNDS = 3
 const CONNECTIONS = 16
 /** A frame or pipeline size for both, and a larger pipeline that favours Tile38 and is also used for Ringfence. */
 const BATCHES = [32, 256] as const
+/** What a client does that neither gathers nor pipelines. Measured last, so that it changes nothing for the others. */
+const ONE_BY_ONE = 1
+/** The updates of a window one by one, as a share of those of other windows: each costs several times as much. */
+const ONE_BY_ONE_SHARE = 0.5
 /** Windows of each size and server before the measurement. */
 const WARM_UPS = 5
 /** The common rate, as a share of what the slowest answers without a pause. */
@@ -270,7 +274,7 @@ async function measure(contenders: readonly Contender[]): Promise<number> {
     progress(`${contender.name}: every device appears`)
     await contender.open()
     await contender.run({ rate: 0, batch: small }, size.devices)
-    for (const batch of BATCHES) contender.closed.set(batch, [])
+    for (const batch of [...BATCHES, ONE_BY_ONE]) contender.closed.set(batch, [])
   }
   const withoutPause = (contender: Contender, batch: number) =>
     contender.run({ rate: 0, batch }, updatesPerWindow)
@@ -285,6 +289,14 @@ async function measure(contenders: readonly Contender[]): Promise<number> {
   const rate = Number(options.rate ?? Math.floor(OFFERED_SHARE * slowest))
   await interleave(contenders, `${thousands(rate)}/s`, windows, async (contender) => {
     contender.atRate.push(await contender.run({ rate, batch: small }, rate * seconds))
+  })
+  const oneByOne = (contender: Contender) =>
+    contender.run({ rate: 0, batch: ONE_BY_ONE }, updatesPerWindow * ONE_BY_ONE_SHARE)
+  await interleave(contenders, 'one by one, warms up', 1, async (contender) => {
+    await oneByOne(contender)
+  })
+  await interleave(contenders, 'one by one', windows, async (contender) => {
+    contender.closed.get(ONE_BY_ONE)!.push(await oneByOne(contender))
   })
   return rate
 }
@@ -305,11 +317,11 @@ async function interleave(
 
 function rowsOf(contenders: readonly Contender[]) {
   return contenders.flatMap((contender) =>
-    BATCHES.map((batch) => {
+    [ONE_BY_ONE, ...BATCHES].map((batch) => {
       const closed = contender.closed.get(batch)!
       const isSmall = batch === BATCHES[0]
       return {
-        case: `${contender.name}, batches of ${batch}`,
+        case: `${contender.name}, ${batch === ONE_BY_ONE ? 'one by one' : `batches of ${batch}`}`,
         updatesPerSecond: Math.round(contender.perSecond(batch)),
         closedMicros: rounded(median(closed.map((w) => (w.serverCpuSeconds / w.updates) * 1e6)), 2),
         micros: isSmall ? rounded(contender.micros, 2) : undefined,
@@ -347,6 +359,8 @@ function report(
   done(`updates per second, Ringfence with batches of ${BATCHES[0]} / Tile38 with its better ones:`)
   console.log(`Ringfence / Tile38 with channels: ${ratio} × the updates, 1/${cpuRatio} of the CPU ${stated}`)
   console.log(`Ringfence / Tile38 as an index: ${searchRatio} × the updates, 1/${searchCpuRatio} of the CPU`)
+  const oneByOne = rounded(own.perSecond(ONE_BY_ONE) / channels.perSecond(ONE_BY_ONE), 2)
+  console.log(`Ringfence / Tile38 with channels, both one by one: ${oneByOne} × the updates`)
   console.log(`visits that differ: ${100 * differenceShare} % (stated: ${100 * STATED_DIFFERENCE} %)`)
   console.log(
     JSON.stringify({
@@ -356,6 +370,7 @@ function report(
       statedRatio: STATED_RATIO,
       searchRatio,
       searchCpuRatio,
+      oneByOneRatio: oneByOne,
       differenceShare,
       statedDifferenceShare: STATED_DIFFERENCE,
       rows,
