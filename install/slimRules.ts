@@ -98,7 +98,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   // These are builds for browsers, and for `require`.
   'csv-parse': (path) => !path.startsWith('dist/'),
   protobufjs: (path) => !path.startsWith('dist/'),
-  '@fragaria/address-formatter': (path) => !/^(dist\/umd|src)\//.test(path),
+  '@fragaria/address-formatter': (path) =>
+    !/^(dist\/umd|src)\//.test(path) || path === 'src/templates/templates.json',
   msgpackr: (path) => path !== 'dist/test.js',
   yaml: (path) => !path.startsWith('browser/'),
   'us-atlas': (path) => /^((states|counties)-10m|package)\.json$/.test(path),

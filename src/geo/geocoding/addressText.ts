@@ -1,5 +1,5 @@
 import formatter from '@fragaria/address-formatter'
-import { LRUCache } from 'lru-cache'
+import { cityLines } from './cityLines.ts'
 
 /** The parts of an address of which its texts are made. */
 export interface AddressParts {
@@ -89,38 +89,4 @@ function joined(label: string | undefined, lines: readonly (string | undefined)[
   const parts = label === undefined || label === '' ? [] : [label]
   for (const line of lines) if (line !== undefined && line !== '' && !parts.includes(line)) parts.push(line)
   return labelText(parts.join(', '))
-}
-
-/**
- * How many lines are kept, at some hundred bytes each. Most requests are about few cities, but IP addresses are from
- * the whole world.
- */
-const KEPT_LINES = 10_000
-const cities = new LRUCache<string, readonly string[]>({ max: KEPT_LINES })
-
-interface CityParts {
-  readonly city: string | undefined
-  readonly state: string | undefined
-  readonly postcode: string | undefined
-  readonly country: string | undefined
-  readonly countryCode: string | undefined
-}
-
-function cityLines(parts: CityParts): readonly string[] {
-  const { city, state, postcode, country, countryCode } = parts
-  // No name has a line feed.
-  const key = [city, state, postcode, country, countryCode].join('\n')
-  let lines = cities.get(key)
-  if (lines === undefined) {
-    lines = formatter.format(present({ ...parts }), { output: 'array' })
-    cities.set(key, lines)
-  }
-  return lines
-}
-
-function present(fields: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Record<
-    string,
-    string
-  >
 }
