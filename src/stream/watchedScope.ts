@@ -45,7 +45,8 @@ export class WatchedScope {
     if (watch.isBatched) return this.batched.put(watch, area)
     this.#areas.put(watch, area)
     const holds = this.#areas.tester(watch)
-    for (const stay of watch.stays)
+    // A copy, because the last stay takes the place of one that is dropped.
+    for (const stay of watch.stays.slice())
       if (stay.isInside && !holds(stay.device.latitude, stay.device.longitude)) watch.leave(stay)
   }
 
@@ -57,16 +58,10 @@ export class WatchedScope {
   }
 
   /** Forgets the stays of a watch that has ended. If there are more than a few, that takes several turns. */
-  #forgetAll({ stays }: SingleWatch, most: number): void {
-    let left = most
-    for (const stay of stays) {
-      if (left-- === 0) {
-        void ownTurn().then(() => this.#forgetAll(stay.watch, FORGOTTEN_A_TURN))
-        return
-      }
-      stays.delete(stay)
-      this.forget(stay)
-    }
+  #forgetAll(watch: SingleWatch, most: number): void {
+    const { stays } = watch
+    for (let left = most; left > 0 && stays.length > 0; left--) this.forget(stays.pop()!)
+    if (stays.length > 0) void ownTurn().then(() => this.#forgetAll(watch, FORGOTTEN_A_TURN))
   }
 
   /** An update has moved the device. Single watches that have something to send are added to `changed`. */
