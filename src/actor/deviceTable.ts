@@ -347,10 +347,16 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     for (let row = 0; row < this.length; row++) if (this.scope(row) < 0) this.#freed.push({ row, at: now })
   }
 
-  /** Packs the profiles of devices that have not reported since `before` (server time); returns how many. */
-  packIdle(before: number): number {
+  /**
+   * Packs the profiles of devices that have not reported for a while.
+   * @param before the server's time since which they have not, in epoch milliseconds
+   * @param from the first row that is looked at
+   * @param to the row after the last one
+   * @returns how many were packed
+   */
+  packIdle(before: number, from = 0, to = Infinity): number {
     let packed = 0
-    for (let row = 0; row < this.length; row++) {
+    for (let row = from; row < Math.min(to, this.length); row++) {
       if (!this.#profiles.isUnpacked(row) || this.receivedAt(row) >= before) continue
       this.#settle(row)
       const bytes = this.#profiles.bytesOf(row)

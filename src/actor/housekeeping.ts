@@ -1,17 +1,22 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { every, type Job } from '../jobs/port.ts'
 import type { EventIndex } from '../events/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
+import { Slice } from '../runtime/slices.ts'
 import type { ActorHost } from './host.ts'
-import { REMOVAL } from './removal.ts'
+import { REMOVAL, type Removal } from './removal.ts'
 
 const CHECKPOINT_EVERY_MS = 5000
 const PACK_EVERY_MS = 60_000
 const RETENTION_EVERY_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** How many removals run without a pause. A year's worth of old users must not delay today's updates. */
-const REMOVALS_AT_ONCE = 1000
+/**
+ * How many users are removed without a pause. A year's worth of old users must not delay today's updates, and a removal takes
+ * some ten microseconds, without its reports to trips.
+ */
+const REMOVALS_AT_ONCE = 100
+/** How many rows are looked at before others may have their turn. Each may have to be packed, in some five microseconds. */
+const ROWS_A_LOOK = 64
 
 export interface HousekeepingParts {
   /** Returns the present hosts. */
@@ -55,16 +60,19 @@ export function housekeepingJobs(parts: HousekeepingParts): Job[] {
   ]
 }
 
-/** Packs one partition after another, so that updates come in between. */
+/** Packs idle devices in slices, so that updates come in between. */
 async function packIdle(
   { hosts, clock, idleMinutes }: HousekeepingParts,
   signal: AbortSignal,
 ): Promise<void> {
   const before = clock.now() - idleMinutes * 60_000
+  const slice = new Slice()
   for (const { table } of hosts().flatMap((host) => host.partitions)) {
-    if (signal.aborted) return
-    table.packIdle(before)
-    await nextTurn()
+    for (let from = 0; from < table.length; from += ROWS_A_LOOK) {
+      if (signal.aborted) return
+      table.packIdle(before, from, from + ROWS_A_LOOK)
+      if (slice.isOver) await slice.next()
+    }
   }
 }
 
@@ -96,18 +104,25 @@ async function pruneEvents(
 
 async function pruneUsers(host: ActorHost, before: number, signal: AbortSignal): Promise<number> {
   let removed = 0
+  const slice = new Slice()
   for (const partition of host.partitions) {
     const { table } = partition
-    let removals: Promise<boolean>[] = []
-    for (let row = 0; row < table.length && !signal.aborted; row++) {
-      if (!table.exists(row) || table.receivedAt(row) >= before) continue
-      const removal = { scope: table.scope(row), recordId: table.peek(row).id }
-      removals.push(host.executeIn(partition, REMOVAL, removal, 0))
-      if (removals.length < REMOVALS_AT_ONCE) continue
-      removed += (await Promise.all(removals)).filter(Boolean).length
-      removals = []
+    const old: Removal[] = []
+    const remove = async (): Promise<void> => {
+      const work = old.splice(0).map((removal) => host.executeIn(partition, REMOVAL, removal, 0))
+      removed += (await Promise.all(work)).filter(Boolean).length
     }
-    removed += (await Promise.all(removals)).filter(Boolean).length
+    for (let row = 0; row < table.length && !signal.aborted; row++) {
+      if (row % ROWS_A_LOOK === 0 && slice.isOver) {
+        // An update may come in the next turn, and its user is not old then.
+        await remove()
+        await slice.next()
+      }
+      if (!table.exists(row) || table.receivedAt(row) >= before) continue
+      old.push({ scope: table.scope(row), recordId: table.peek(row).id })
+      if (old.length === REMOVALS_AT_ONCE) await remove()
+    }
+    await remove()
   }
   return removed
 }

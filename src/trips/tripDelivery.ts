@@ -232,7 +232,9 @@ export class TripDelivery {
       for (let hasMore = true; hasMore;) {
         const erased = await intake.execute(TRIP_ERASURE, { partition, scope, recordId }, 0)
         hasMore = erased.hasMore
-        for (const id of erased.canceled) await directory.edit(() => directory.release(scope, id))
+        if (erased.canceled.length === 0) continue
+        const names = directory.of(scope)
+        await directory.edit(() => directory.remove(erased.canceled.flatMap((id) => names.seen(id) ?? [])))
       }
     }
     return { trip: null, events: [] }

@@ -1,21 +1,26 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { CommandKind } from '../actor/command.ts'
 import type { ActorHost } from '../actor/host.ts'
 import type { Partition } from '../actor/partition.ts'
 import { locateTrip } from '../events/ids.ts'
 import { every, type Job } from '../jobs/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { isEnded } from '../model/trip.ts'
-import type { TripEntry } from '../registry/trips/scopeTrips.ts'
+import type { SeenEntry, TripEntry } from '../registry/trips/scopeTrips.ts'
 import type { TripNames } from '../registry/trips/port.ts'
 import type { RegistryView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { Slice } from '../runtime/slices.ts'
 import { TRIPS } from './tripActor.ts'
 import { TRIP_EXPIRY } from './tripExpiry.ts'
+import type { TripRef } from './tripRef.ts'
 import { TRIP_REMOVAL } from './tripRemoval.ts'
 import type { TripTable } from './tripTable.ts'
 import { TRIP_THINNING } from './tripThinning.ts'
 
-/** What happens to trips without a call or an update: they expire, their names are freed, and old ones are removed. */
+/**
+ * What happens to trips without a call or an update: they expire, their names are freed, and old ones are removed. All of
+ * this works in slices, because each job looks at all trips, and updates must not wait for that.
+ */
 
 const EXPIRE_EVERY_MS = 1000
 const SWEEP_EVERY_MS = 60_000
@@ -23,9 +28,14 @@ const RETENTION_EVERY_MS = 3_600_000
 const DAY_MS = 86_400_000
 /** An entry of the directory that has been wrong for less time than this may belong to a running call. */
 const SETTLED_MS = 600_000
-const AT_ONCE = 1000
-/** Comparing so many entries with their trips, which are unpacked for it, takes a millisecond. */
-const ENTRIES_A_TURN = 256
+/** How long the name of a deleted trip is remembered. */
+const DELETED_MS = DAY_MS
+/** How many trips of a partition expire in one run at most. */
+const MOST_DUE = 1000
+/** How many trips or entries are changed together: one change takes up to a tenth of a millisecond. */
+const AT_ONCE = 100
+/** Looking at so many rows in columns takes a microsecond or two. */
+const ROWS_A_LOOK = 256
 const FORGET_EVERY_MS = 10_000
 /** A trip that has not moved for this long, or up to twice as long, is packed. */
 const PACK_EVERY_MS = 30_000
@@ -67,37 +77,45 @@ export function tripJobs(parts: TripJobParts): Job[] {
 }
 
 /** Lets trips expire whose time is up, and frees their names. */
-async function expire({ hosts, registry, clock }: TripJobParts, signal: AbortSignal): Promise<void> {
-  for (const { host, partition, table } of tablesOf(hosts())) {
-    if (signal.aborted) return
+async function expire(parts: TripJobParts, signal: AbortSignal): Promise<void> {
+  const { hosts, registry, clock } = parts
+  const slice = new Slice()
+  for (const own of tablesOf(hosts())) {
+    if (slice.isOver) await slice.next()
+    const { table } = own
     if (table.active === 0) continue
     const now = clock.now()
     const dueBefore = (scope: ScopeId) => {
       const { tripExpirationMinutes } = registry.scope(scope).settings
       return tripExpirationMinutes === null ? -Infinity : now - tripExpirationMinutes * 60_000
     }
-    const due = table.due(dueBefore, AT_ONCE)
-    if (due.length === 0) continue
-    const trips = due.map((row) => table.get(row))
-    await Promise.all(
-      trips.map(async ({ scope, id }) => {
-        const names = registry.trips.of(scope)
-        const held = names.hasName(id) ? names.versionOf(id) : undefined
-        if ((await host.executeIn(partition, TRIP_EXPIRY, { scope, id }, 0)) && held !== undefined)
-          await registry.trips.edit(() => registry.trips.release(scope, id, held))
-      }),
-    )
-    await nextTurn()
+    const due = table.due(dueBefore, MOST_DUE).map((row) => table.ref(row))
+    for (let at = 0; at < due.length; at += AT_ONCE) {
+      if (signal.aborted) return
+      await expireSome(parts, own, due.slice(at, at + AT_ONCE))
+    }
   }
+}
+
+async function expireSome(
+  { registry: { trips: directory } }: TripJobParts,
+  { host, partition }: OwnTable,
+  trips: readonly TripRef[],
+): Promise<void> {
+  const seen = trips.map(({ scope, id }) => directory.of(scope).seen(id))
+  const ended = await Promise.all(trips.map((trip) => host.executeIn(partition, TRIP_EXPIRY, trip, 0)))
+  const free = seen.flatMap((entry, i) => (entry !== undefined && ended[i] ? [entry] : []))
+  if (free.length > 0) await directory.edit(() => directory.remove(free))
 }
 
 /** Frees the memory of events that nobody wants to be told again. */
 async function forget({ hosts, clock }: TripJobParts, signal: AbortSignal): Promise<void> {
   const before = clock.now() - TOLD_MS
+  const slice = new Slice()
   for (const { table } of tablesOf(hosts()))
     for (const _ of table.forgetTold(before)) {
       if (signal.aborted) return
-      await nextTurn()
+      if (slice.isOver) await slice.next()
     }
 }
 
@@ -115,52 +133,70 @@ type WrongEntries = Map<string, { readonly version: number; readonly since: numb
 
 /**
  * Corrects what remains if a process ended between two steps: names of trips that have ended or were never created are
- * freed, trips that should be deleted are, and users are corrected to those of the trips.
+ * freed, trips that should be deleted are, and users are corrected to those of the trips. Names of trips that were deleted
+ * long ago are forgotten.
  */
 async function sweep(parts: TripJobParts, signal: AbortSignal, wrong: WrongEntries): Promise<void> {
-  const directory = parts.registry.trips
-  const mine = new Map(tablesOf(parts.hosts()).map((one) => [one.partition.number, one]))
+  const { hosts, registry, clock } = parts
+  const directory = registry.trips
+  const mine = new Map(tablesOf(hosts()).map((one) => [one.partition.number, one]))
   const known = new Map(wrong)
   wrong.clear()
-  let looked = 0
-  for (const scope of parts.registry.scopes) {
-    for (const entry of directory.of(scope).all()) {
-      const own = mine.get(numberOf(mine, entry.id))
-      if (own !== undefined) await correct(parts, entry, own, known, wrong)
+  const deletedBefore = clock.now() - DELETED_MS
+  const old: SeenEntry[] = []
+  const forgetOld = async (): Promise<void> => {
+    const some = old.splice(0)
+    await directory.edit(() => directory.remove(some))
+  }
+  const slice = new Slice()
+  for (const scope of registry.scopes) {
+    const names = directory.of(scope)
+    for (const entry of names.all()) {
+      const { id } = entry
+      if (entry.isDeleted && entry.changedAt <= deletedBefore)
+        old.push({ scope, id, version: names.versionOf(id)! })
+      const own = mine.get(numberOf(mine, id))
+      if (own !== undefined && isWrong(entry, own)) await correct(parts, entry, own, known, wrong)
+      if (old.length === AT_ONCE) await forgetOld()
       if (signal.aborted) return
       // Nothing may come between the entry and looking at it, so others have their turn before the next one is read.
-      if (++looked % ENTRIES_A_TURN === 0) await nextTurn()
+      if (slice.isOver) await slice.next()
     }
-    await nextTurn()
+    if (slice.isOver) await slice.next()
   }
-  await directory.edit(() => directory.sweep(parts.registry.scopes))
+  if (old.length > 0) await forgetOld()
 }
 
-/** Corrects an entry, if it has been wrong for long. */
+/** Whether the entry of a trip says something else than the trip. It is asked for each trip, and unpacks none. */
+function isWrong({ id, scope, userId, isDeleted }: TripEntry, { table }: OwnTable): boolean {
+  const row = table.find(scope, id)
+  if (isDeleted) return row >= 0
+  return row < 0 || !table.isActive(row) || !table.isOfUser(row, userId)
+}
+
+/** Corrects a wrong entry, if it has been wrong for long. */
 async function correct(
   { registry, clock }: TripJobParts,
-  { id, scope, userId, isDeleted }: TripEntry,
+  { id, scope, isDeleted }: TripEntry,
   { host, partition, table }: OwnTable,
   known: WrongEntries,
   wrong: WrongEntries,
 ): Promise<void> {
   const directory = registry.trips
   const names = directory.of(scope)
-  const row = table.find(scope, id)
-  const isActive = row >= 0 && table.isActive(row)
-  const isWrong = isDeleted ? row >= 0 : !isActive || table.get(row).userId !== userId
-  if (!isWrong) return
   const version = names.versionOf(id)!
   const before = known.get(id)
   const since = before?.version === version ? before.since : clock.now()
   wrong.set(id, { version, since })
   if (clock.now() - since < SETTLED_MS) return
-  if (isDeleted) await host.executeIn(partition, TRIP_REMOVAL, { scope, id }, 0)
-  else if (!isActive) await directory.edit(() => directory.release(scope, id, version))
-  else {
-    const actual = table.get(row).userId
-    await directory.edit(() => names.versionOf(id) === version && directory.assign(scope, id, actual))
+  if (isDeleted) {
+    await host.executeIn(partition, TRIP_REMOVAL, { scope, id }, 0)
+    return
   }
+  const row = table.find(scope, id)
+  if (row < 0 || !table.isActive(row)) return directory.edit(() => directory.release(scope, id, version))
+  const { userId } = table.get(row)
+  await directory.edit(() => names.versionOf(id) === version && directory.assign(scope, id, userId))
 }
 
 function numberOf(mine: ReadonlyMap<number, { readonly partition: Partition }>, id: string): number {
@@ -173,20 +209,26 @@ async function retain(parts: TripJobParts, signal: AbortSignal): Promise<void> {
   const now = clock.now()
   const tripsBefore = now - tripsDays * DAY_MS
   const locationsBefore = now - tripLocationsDays * DAY_MS
+  const slice = new Slice()
   for (const { host, partition, table } of tablesOf(hosts())) {
-    let work: Promise<boolean>[] = []
+    const found: { readonly kind: CommandKind<TripRef, boolean>; readonly trip: TripRef }[] = []
+    const change = async (): Promise<void> => {
+      await Promise.all(found.splice(0).map(({ kind, trip }) => host.executeIn(partition, kind, trip, 0)))
+    }
     for (let row = 0; row < table.length && !signal.aborted; row++) {
+      if (row % ROWS_A_LOOK === 0 && slice.isOver) {
+        // A call may begin a trip again in the next turn, and it is not old then.
+        await change()
+        await slice.next()
+      }
       if (!table.exists(row)) continue
       const updatedAt = table.updatedAt(row)
       const isOld = updatedAt < tripsBefore && isEnded(table.status(row))
       if (!isOld && (updatedAt >= locationsBefore || !table.hasTrail(row))) continue
-      const { scope, id } = table.get(row)
-      work.push(host.executeIn(partition, isOld ? TRIP_REMOVAL : TRIP_THINNING, { scope, id }, 0))
-      if (work.length < AT_ONCE) continue
-      await Promise.all(work)
-      work = []
+      found.push({ kind: isOld ? TRIP_REMOVAL : TRIP_THINNING, trip: table.ref(row) })
+      if (found.length === AT_ONCE) await change()
     }
-    await Promise.all(work)
+    await change()
   }
 }
 

@@ -8,12 +8,14 @@ import type { CourseBefore } from './machine/plainMove.ts'
 import { lifeBegan } from './machine/status.ts'
 import { MovedTrips, type KeptTrip } from './movedTrips.ts'
 import { OldestTrips } from './oldestTrips.ts'
+import { isPackedId, isPackedOfUser, packedId, packedWithoutTold } from './packedTrip.ts'
 import type { Trail, TrailPoint } from './trail.ts'
 import { Trails } from './trails.ts'
 import { packTrip, unpackTrip } from './tripCodec.ts'
 import { FREE, TIMES, TripColumns } from './tripColumns.ts'
 import { courseOf, onCourse, TripCourses, type Course } from './tripCourses.ts'
 import { TripLookups } from './tripLookups.ts'
+import type { TripRef } from './tripRef.ts'
 import { readTripRow, writeTripMoved, writeTripPut, writeTripRemoved } from './tripRows.ts'
 
 /**
@@ -26,8 +28,6 @@ import { readTripRow, writeTripMoved, writeTripPut, writeTripRemoved } from './t
 
 /** The bytes of a trip besides its data and locations: columns and links. */
 const TRIP_BYTES = 220
-/** How many rows a step looks at. */
-const ROWS_A_STEP = 256
 /** The share of trips that move in what a partition may have unpacked. */
 const MOVED_SHARE = 1 / 8
 
@@ -53,7 +53,7 @@ export class TripTable implements ActorTable {
   readonly #freed: number[] = []
   readonly #columns = new TripColumns()
   readonly #lookups = new TripLookups({
-    isTrip: (row, scope, id) => this.#columns.scopes[row] === scope && this.#base(row).id === id,
+    isTrip: (row, scope, id) => this.#columns.scopes[row] === scope && this.#hasId(row, id),
     isOf: (row, scope, matches) => this.#columns.scopes[row] === scope && matches(this.#base(row)),
   })
   readonly #moved = new MovedTrips()
@@ -125,6 +125,21 @@ export class TripTable implements ActorTable {
       if (due.length < most && began <= dueBefore(scope)) due.push(row)
     }
     return due
+  }
+
+  /** The scope and `_id` of a trip, which is not unpacked for them. */
+  ref(row: number): TripRef {
+    return { scope: this.scope(row), id: packedId(this.#packed.buffer(row), this.#packed.start(row)) }
+  }
+
+  #hasId(row: number, id: string): boolean {
+    if (row === this.#lastRow && this.#lastBase !== undefined) return this.#lastBase.id === id
+    return isPackedId(this.#packed.buffer(row), this.#packed.start(row), id)
+  }
+
+  /** Whether a trip belongs to this user, or to none if it is undefined. The trip is not unpacked for it. */
+  isOfUser(row: number, userId: string | undefined): boolean {
+    return isPackedOfUser(this.#packed.buffer(row), this.#packed.start(row), userId)
   }
 
   get(row: number): Trip {
@@ -291,14 +306,14 @@ export class TripTable implements ActorTable {
       if (!this.exists(row)) continue
       writeTripPut(writer, this.#packed.bytes(row), false, this.#trails.get(row) ?? [])
       const course = this.#courses.get(row)
-      if (course !== undefined) writeTripMoved(writer, this.#base(row), course, false)
+      if (course !== undefined) writeTripMoved(writer, this.ref(row), course, false)
     }
   }
 
   /**
    * Forgets the events that could be told again, and the calls, for trips that have not changed since a time. The events take more
    * memory than everything else about a trip at rest. Rows that were written before still contain them. It yields
-   * after each step.
+   * after each trip.
    */
   *forgetTold(before: number): Generator<void> {
     let left = this.#told.size
@@ -306,10 +321,11 @@ export class TripTable implements ActorTable {
     for (const row of this.#told) {
       // Rows that are added in the meantime have just changed.
       if (left-- === 0) break
-      if (left % ROWS_A_STEP === 0) yield
-      if (this.updatedAt(row) >= before) continue
-      this.#forget(row)
-      isAnyForgotten = true
+      if (this.updatedAt(row) < before) {
+        this.#forget(row)
+        isAnyForgotten = true
+      }
+      yield
     }
     // What they had is free in the middle of the others' bytes.
     if (isAnyForgotten) yield* this.#packed.compact()
@@ -317,10 +333,11 @@ export class TripTable implements ActorTable {
 
   #forget(row: number): void {
     this.#told.delete(row)
-    const trip = this.get(row)
-    const packed = packTrip({ ...trip, told: [], called: undefined })
-    this.#setPacked(row, packed)
-    this.#count(row, trip.scope, packed.length)
+    const packed = packedWithoutTold(this.#packed.bytes(row))
+    this.#packed.set(row, packed, packed.length)
+    this.#moved.delete(row)
+    this.#forgetLast(row)
+    this.#count(row, this.scope(row), packed.length)
   }
 
   /**

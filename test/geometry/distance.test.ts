@@ -1,5 +1,5 @@
 import t from 'tap'
-import { destination, pointDistance, wrapLongitude } from '../../src/geometry/distance.ts'
+import { destination, distancesFrom, pointDistance, wrapLongitude } from '../../src/geometry/distance.ts'
 import { boxBound2 } from '../../src/geometry/polygonDistance.ts'
 import { farBoxBound2 } from '../../src/geometry/polygonFarDistance.ts'
 import { Probe } from '../../src/geometry/probe.ts'
@@ -78,6 +78,28 @@ t.test('points', async (t) => {
     }
     t.equal(pointDistance(12, 34, 12, 34), 0)
     t.equal(pointDistance(12, 180, 12, -180) < 1e-6, true)
+  })
+
+  t.test('distances from one point to many are those between each two', async () => {
+    const anyTurn = fc
+      .tuple(place(90), fc.integer({ min: -3, max: 3 }))
+      .map(([{ latitude, longitude }, turns]) => ({ latitude, longitude: longitude + 360 * turns }))
+    fc.assert(
+      fc.property(anyTurn, anyTurn, fc.array(anyTurn, { maxLength: 10 }), (a, b, others) => {
+        // Two at a time, with other measurements in between: none must disturb another.
+        const fromA = distancesFrom(a.latitude, a.longitude)
+        const fromB = distancesFrom(b.latitude, b.longitude)
+        return [a, b, ...others].every(({ latitude, longitude }) => {
+          const ofA = fromA(latitude, longitude)
+          const ofB = fromB(latitude, longitude)
+          return (
+            ofA === pointDistance(a.latitude, a.longitude, latitude, longitude) &&
+            ofB === pointDistance(b.latitude, b.longitude, latitude, longitude)
+          )
+        })
+      }),
+      runs(500),
+    )
   })
 
   t.test('destination is where the geodesic ends', async () => {

@@ -45,6 +45,7 @@ const ALLOWED: Readonly<Record<Reason, readonly string[]>> = {
     'src/spatial/geofenceCodec.ts scratch end at',
     'src/stream/msgpackCheck.ts structure',
     'src/stream/protobufCheck.ts structure bytes at',
+    'src/trips/packedTrip.ts scratch',
     'src/trips/tripMove.ts probe',
     'src/trips/tripRows.ts plain withOne moved movedView',
     'src/wire/jsonScanner.ts draft bytes at textEnd textHash lastNames lastFields',

@@ -77,17 +77,26 @@ t.test('a name is taken, held and released', async (t) => {
   registry.close()
 })
 
-t.test('names of deleted trips are forgotten after a day', async (t) => {
-  const clock = new ManualClock(START)
-  const registry = open(folderOf(t), clock)
+t.test('entries are removed together, but none that was written since it was seen', async (t) => {
+  const registry = open(folderOf(t), new ManualClock(START))
   const { trips } = registry
-  await trips.edit(() => trips.bury(SCOPE, newId(), 'a'))
-  clock.advance(86_400_000 - 1)
-  await trips.edit(() => trips.sweep(registry.scopes))
-  t.equal(trips.of(SCOPE).deletedAt('a'), START)
-  clock.advance(1)
-  await trips.edit(() => trips.sweep(registry.scopes))
-  t.equal(trips.of(SCOPE).deletedAt('a'), undefined)
+  const edit = <T>(work: () => T) => trips.edit(work)
+  const [a, b, c, d] = [newId(), newId(), newId(), newId()]
+  for (const [name, id] of Object.entries({ a, b, c }))
+    await edit(() => trips.reserve(SCOPE, name, 'ann', () => id))
+  await edit(() => trips.bury(SCOPE, d, 'd'))
+  const seen = [a, b, c, d].map((id) => ({ scope: SCOPE, id, version: trips.of(SCOPE).versionOf(id)! }))
+  await edit(() => trips.renew(SCOPE, b))
+  await edit(() => trips.release(SCOPE, c))
+  const { revision } = trips
+  await edit(() => trips.remove(seen))
+  t.equal(trips.revision, revision + 1, 'one commit')
+  t.strictSame(
+    [...trips.of(SCOPE).all()].map(({ id }) => id),
+    [b],
+  )
+  await edit(() => trips.remove(seen))
+  t.equal(trips.revision, revision + 1, 'nothing is left to remove')
   registry.close()
 })
 

@@ -97,6 +97,21 @@ t.test(
   },
 )
 
+t.test('the names of deleted trips are forgotten a day after their deletion', async (t) => {
+  const one = scene()
+  const { clock, directory, engine } = one
+  const sweep = jobOf(one, 'trip-names')
+  const began = clock.now()
+  const id = newTripId(engine, NAME)
+  await directory.edit(() => directory.bury(0, id, NAME))
+  clock.advance(DAY - 1)
+  await sweep()
+  t.equal(directory.of(0).deletedAt(NAME), began)
+  clock.advance(1)
+  await sweep()
+  t.equal(directory.of(0).deletedAt(NAME), undefined)
+})
+
 t.test('events that could be told again are forgotten a minute after the last change', async (t) => {
   const one = scene()
   const { clock, engine, delivery, update } = one

@@ -1,5 +1,5 @@
 import type { ScopeId } from '../../model/scope.ts'
-import type { ScopeTrips, TripEntry } from './scopeTrips.ts'
+import type { ScopeTrips, SeenEntry, TripEntry } from './scopeTrips.ts'
 
 /**
  * The trips that may be active: by externalId, so that only one active trip has it, and by user, so that updates find
@@ -44,6 +44,10 @@ export interface TripNames {
   release(scope: ScopeId, id: string, seen?: number): void
   /** The trip is about to be deleted. Its name is free, but not for tripOptions. */
   bury(scope: ScopeId, id: string, externalId: string): void
-  /** Forgets names of trips that were deleted more than a day ago. */
-  sweep(scopes: Iterable<ScopeId>): void
+  /**
+   * Removes these entries in one commit, as far as they were not written since they were seen. Each commit waits for the
+   * disk, so removing many one by one takes long.
+   * @param seen at most `MAX_CHANGES`
+   */
+  remove(seen: readonly SeenEntry[]): void
 }

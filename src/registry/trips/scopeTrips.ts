@@ -12,6 +12,15 @@ export interface TripEntry extends EntryFields {
   readonly scope: ScopeId
 }
 
+/** An entry as it was seen. */
+export interface SeenEntry {
+  readonly scope: ScopeId
+  /** The `_id` of the trip. */
+  readonly id: string
+  /** See {@link ScopeTrips.versionOf}. */
+  readonly version: number
+}
+
 const NONE = -1
 const VERSIONS = 2 ** 32
 
@@ -101,18 +110,17 @@ export class ScopeTrips {
     return row !== NONE && !this.#entries.isDeleted(row)
   }
 
+  /** The entry of a trip that may be active, as it is now. */
+  seen(id: string): SeenEntry | undefined {
+    const row = this.#rowOf(id)
+    if (row === NONE || this.#entries.isDeleted(row)) return undefined
+    return { scope: this.#scope, id, version: this.#entries.version(row) }
+  }
+
   /** All entries. Those that change in the meantime may be left out. */
   *all(): Iterable<TripEntry> {
     for (let row = 0; row < this.#length; row++)
       if (this.#entries.has(row)) yield this.#entries.get(row, this.#scope)
-  }
-
-  /** The ids of the trips that were deleted, and whose entries were last written before a time, or at it. */
-  *deletedUntil(time: number): Iterable<string> {
-    const entries = this.#entries
-    for (let row = 0; row < this.#length; row++)
-      if (entries.has(row) && entries.isDeleted(row) && entries.changedAt(row) <= time)
-        yield entries.idOf(row)
   }
 
   put(entry: TripEntry): void {

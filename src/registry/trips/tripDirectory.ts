@@ -5,12 +5,11 @@ import type { Clock } from '../../runtime/clock.ts'
 import { badParam } from '../../runtime/errors.ts'
 import { ID_COLUMNS } from '../records/recordRows.ts'
 import type { RegistryDatabase } from '../store/database.ts'
-import type { Change, EditLog } from '../store/editLog.ts'
-import { MAX_CHANGES } from '../store/editLog.ts'
+import type { EditLog } from '../store/editLog.ts'
 import type { RegistryReplica } from '../store/replica.ts'
 import type { RowKind } from '../store/rowKind.ts'
 import type { TripNames } from './port.ts'
-import type { ScopeTrips, TripEntry } from './scopeTrips.ts'
+import type { ScopeTrips, SeenEntry, TripEntry } from './scopeTrips.ts'
 
 interface TripRow {
   readonly id: string
@@ -45,9 +44,6 @@ export const TRIP_ROWS: RowKind = {
       isDeleted INTEGER NOT NULL
     )`,
 }
-
-/** How long the name of a deleted trip is remembered. */
-const DELETED_MS = 86_400_000
 
 /**
  * The directory of trips as rows of the registry.
@@ -135,16 +131,10 @@ export class TripDirectory implements TripNames {
     this.#put({ id, scope, externalId }, true)
   }
 
-  /** Forgets names of trips that were deleted long ago; at most {@link MAX_CHANGES}. */
-  sweep(scopes: Iterable<ScopeId>): void {
-    const before = this.#clock.now() - DELETED_MS
-    const changes: Change[] = []
-    for (const scope of scopes) {
-      for (const id of this.#scope(scope).deletedUntil(before)) {
-        changes.push({ kind: 'trips', key: `${scope}.${id}`, row: undefined })
-        if (changes.length === MAX_CHANGES) return this.#edits.commit(changes)
-      }
-    }
+  remove(seen: readonly SeenEntry[]): void {
+    const changes = seen
+      .filter(({ scope, id, version }) => this.#scope(scope).versionOf(id) === version)
+      .map(({ scope, id }) => ({ kind: 'trips', key: `${scope}.${id}`, row: undefined }))
     if (changes.length > 0) this.#edits.commit(changes)
   }
 
