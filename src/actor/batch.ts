@@ -60,11 +60,6 @@ const EXPENSIVE_MS = 2
 const EXPENSIVE_MEETINGS = 32
 /** The backlog is evaluated for this long in a batch. At least one update is evaluated. */
 const BACKLOG_MS = 4
-/**
- * Commands that come after the updates are applied for this long in a batch. At least one is applied. Their answers are sent
- * in one turn of the event loop, which takes about as long again, and everything else waits for both.
- */
-const COMMANDS_MS = 3
 /** With fewer updates than this, it is not worth while to load all their rows at once. */
 const FEW = 4
 /** A burst may need more places for results than this. They are given back. */
@@ -154,7 +149,7 @@ export class Batch {
     const time = this.#parts.clock.now()
     writer.begin(time)
     this.#emptyBytes = writer.bytes
-    this.#applyCommands(waiting.beforeUpdates, time, Infinity)
+    this.#applyCommands(waiting.beforeUpdates, time)
     this.#parts.shortcut?.begin(time, this.#parts.registry)
     this.#time = time
     const indices = waiting.waiting
@@ -174,7 +169,7 @@ export class Batch {
     if (withBacklog) this.#applyBacklog(time)
     if (this.#unended === undefined) {
       this.#moveTrips()
-      this.#applyCommands(waiting.afterUpdates, time, performance.now() + COMMANDS_MS)
+      this.#applyCommands(waiting.afterUpdates, time)
     }
     if (this.#unended !== undefined) return false
     this.#wasLarge = this.bytes >= LARGE_FRAME_BYTES
@@ -278,20 +273,11 @@ export class Batch {
     )
   }
 
-  /**
-   * Applies waiting commands. Those that are left wait for the next batch.
-   * @param until the time of `performance.now()` from which no further one is begun
-   */
-  #applyCommands(waiting: PartitionCommand[], time: number, until: number): void {
+  #applyCommands(waiting: PartitionCommand[], time: number): void {
     const writer = this.#writer
     const { removed } = this
     let taken = 0
-    while (
-      this.#unended === undefined &&
-      taken < waiting.length &&
-      writer.bytes < FRAME_BYTES &&
-      (taken === 0 || performance.now() < until)
-    ) {
+    while (this.#unended === undefined && taken < waiting.length && writer.bytes < FRAME_BYTES) {
       const command = waiting[taken++]!
       const { partition, kind, args } = command
       const { registry } = this.#parts

@@ -1,5 +1,4 @@
 import t from 'tap'
-import type { CommandKind } from '../../src/actor/command.ts'
 import { FrameWriter } from '../../src/actor/commitCodec.ts'
 import type { Outcome, Submitter } from '../../src/actor/port.ts'
 import { Backlog } from '../../src/runtime/backlog.ts'
@@ -96,38 +95,6 @@ t.test('a frame with one expensive update lets others go first, too', async (t) 
   t.equal(frame.isBehind, true)
   t.equal(order.length, 301)
   t.ok(order.indexOf('other 0') < 150, `${order.indexOf('other 0')}`)
-})
-
-t.test('while many commands wait, an update is answered after a few of them', async (t) => {
-  const engine = new Engine({ partitions: 1 })
-  /** A command that changes nothing. */
-  const kind: CommandKind<number, number> = {
-    name: 'work',
-    isBounded: false,
-    isBeforeUpdates: false,
-    partitionOf: () => 0,
-    encode: (number) => number,
-    decode: (packed) => packed as number,
-    apply: (_, number) => number,
-    repeat: (apply) => apply(),
-  }
-  // By this clock, a millisecond goes by with each look at it, on any machine.
-  let now = 0
-  t.intercept(performance, 'now', { value: () => now++ })
-  const order: (number | 'update')[] = []
-  const commands = Array.from({ length: 200 }, async (_, i) => {
-    order.push(await engine.host.execute(kind, i, 10))
-  })
-  while (order.length === 0) await new Promise((resolve) => setImmediate(resolve))
-  await engine.track(engine.update({ deviceId: 'a', latitude: 0, longitude: 0 }))
-  order.push('update')
-  await Promise.all(commands)
-  t.ok(order.indexOf('update') < 100, `after ${order.indexOf('update')} commands`)
-  t.strictSame(
-    order.filter((one) => one !== 'update'),
-    Array.from({ length: 200 }, (_, i) => i),
-    'in the order in which they came',
-  )
 })
 
 t.test('on a slow machine, a frame of usual updates does not count as expensive', async (t) => {
