@@ -55,12 +55,14 @@ export function eventExportRoute(index: Pick<EventQueries, 'list' | 'offsetOf'>,
       const { scope } = credentials!
       const page = listPage({ ...query, limit: PAGE_EVENTS })
       const wish = { userId, deviceId, type, ...contentOf(query), ...page }
-      const groups = inTurns(pagesOf(scope, wish, index, limited))
+      const held = { characters: 0 }
+      const groups = inTurns(pagesOf(scope, wish, index, limited), held)
       return {
         stream: {
           contentType: format === 'csv' ? 'text/csv; charset=utf-8; header=present' : 'application/x-ndjson',
           fileName: `events-${isLive(scope) ? 'live' : 'test'}.${format}`,
           chunks: format === 'csv' ? csvText(groups) : linesOf(groups),
+          heldBytes: () => held.characters,
         },
       }
     },
@@ -88,13 +90,21 @@ async function* pagesOf(
   }
 }
 
-/** The events of the pages in groups, with a turn of the event loop between them. */
-async function* inTurns(pages: AsyncIterable<readonly string[]>): AsyncGenerator<readonly string[]> {
+/**
+ * The events of the pages in groups, with a turn of the event loop between them.
+ * @param held is kept up to date: how many characters the present page has that have not become text
+ */
+async function* inTurns(
+  pages: AsyncIterable<readonly string[]>,
+  held: { characters: number },
+): AsyncGenerator<readonly string[]> {
   for await (const page of pages) {
     let from = 0
     let characters = 0
+    held.characters = page.reduce((sum, { length }) => sum + length, 0)
     for (const [i, { length }] of page.entries()) {
       characters += length
+      held.characters -= length
       if (characters < TURN_CHARACTERS && i < page.length - 1) continue
       yield page.slice(from, i + 1)
       from = i + 1

@@ -100,6 +100,11 @@ export interface AnswerStream {
    */
   readonly chunks: AsyncIterable<string | Uint8Array>
   /**
+   * Approximately how many bytes are held now for the pieces that follow. While a piece waits for its reader, they count as
+   * unread, too.
+   */
+  readonly heldBytes?: () => number
+  /**
    * A text without meaning for the reader, if the next piece may take long. It is sent after a piece that a slow
    * reader did not read at once.
    */

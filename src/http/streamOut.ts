@@ -8,11 +8,12 @@ const TURN_BYTES = 64 * 1024
 
 /**
  * An answer that is written piece by piece as its reader takes it: a slow reader slows down its own producer and
- * nobody else, and at most one piece waits in memory.
+ * nobody else, and at most one piece waits in memory, besides what the producer holds for the next ones.
  */
 export class StreamOut {
   readonly #res: HttpResponse
   readonly #pieces: AsyncIterator<Piece>
+  readonly #heldBytes: () => number
   readonly #filler: string | undefined
   readonly #onWaiting: (bytes: number) => void
   #next: IteratorResult<Piece> | undefined
@@ -26,11 +27,12 @@ export class StreamOut {
    */
   constructor(
     res: HttpResponse,
-    { chunks, filler }: Pick<AnswerStream, 'chunks' | 'filler'>,
+    { chunks, heldBytes = () => 0, filler }: Pick<AnswerStream, 'chunks' | 'heldBytes' | 'filler'>,
     onWaiting: (bytes: number) => void,
   ) {
     this.#res = res
     this.#pieces = chunks[Symbol.asyncIterator]()
+    this.#heldBytes = heldBytes
     this.#filler = filler
     this.#onWaiting = onWaiting
   }
@@ -88,7 +90,7 @@ export class StreamOut {
       taken = this.#res.write(piece)
     })
     if (!taken) {
-      this.#onWaiting(piece.length)
+      this.#onWaiting(piece.length + this.#heldBytes())
       do {
         await new Promise<void>((resolve) => (this.#wake = resolve))
         this.#wake = undefined

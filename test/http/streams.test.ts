@@ -113,6 +113,7 @@ function routes(seen: Seen): Route[] {
           contentType: 'text/csv; charset=utf-8',
           fileName: 'rows.csv',
           chunks: pieces(call.params.kind),
+          ...(call.params.kind === 'holding' && { heldBytes: () => 1_000_000 }),
         },
         headers: { 'Cache-Control': 'no-store' },
       }),
@@ -420,6 +421,15 @@ t.test('an answer is made at the pace of its client', async (t) => {
   slow.socket.resume()
   await slow.until(() => slow.received.length > PIECES * 64 * 1024 && slow.received.endsWith('0\r\n\r\n'))
   t.equal(seen.produced, PIECES)
+  await eventually(() => toy.server.inFlight === 0)
+  t.equal(toy.server.unreadBytes, 0)
+
+  const holding = await RawConnection.open(t, toy.port)
+  holding.socket.pause()
+  holding.write('GET /rows/holding HTTP/1.1\r\nHost: x\r\n\r\n')
+  await eventually(() => toy.server.unreadBytes > 0)
+  t.ok(toy.server.unreadBytes > 1_000_000, 'what is held for the next pieces is counted')
+  holding.socket.resetAndDestroy()
   await eventually(() => toy.server.inFlight === 0)
   t.equal(toy.server.unreadBytes, 0)
 })
