@@ -50,6 +50,7 @@ const NAMES = [
   'Kk ',
   '',
   'Sint Maarten',
+  `Llan${'fair'.repeat(30)}`,
 ]
 const STATES = [
   undefined,

@@ -53,9 +53,16 @@ async function worstGrowth(pattern: Pick<Pattern, 'source' | 'flags'>): Promise<
 
 const { patterns, unknown } = projectPatterns()
 
+/** Files that put patterns of a library together, and why their cost is bounded all the same. */
+const OF_LIBRARIES: ReadonlySet<string> = new Set([
+  // It gives them texts of a few hundred characters at most.
+  'src/geo/geocoding/cityLines.ts',
+])
+
 t.test('all patterns are found', async (t) => {
   t.ok(patterns.length > 80, `${patterns.length} patterns`)
-  t.strictSame(unknown, [], 'none is put together while the program runs')
+  const others = unknown.filter((place) => !OF_LIBRARIES.has(place.split(':')[0]!))
+  t.strictSame(others, [], 'none is put together while the program runs')
   const text = `
     const a = /a+/g
     const b: RegExp = new RegExp('b+', 'i')

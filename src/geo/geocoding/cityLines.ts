@@ -21,6 +21,9 @@ const kept = new LRUCache<string, readonly string[]>({ max: KEPT_LINES })
 
 /** Stands for the city in lines that serve all cities of a state. It is a character for private use, so no name has it. */
 const ANY_CITY = '\uE000'
+/** Longer names and lines are left to the library, because nobody has proved that its patterns take linear time. */
+const LONGEST_CITY = 100
+const LONGEST_TEXT = 400
 /** Names in which the library's templates find no punctuation to remove. */
 const PLAIN_NAME = /^[\p{L}\p{M}\d]+(?:(?:[ '’-]|\. ?)[\p{L}\p{M}\d]+)*$/u
 
@@ -30,9 +33,10 @@ const PLAIN_NAME = /^[\p{L}\p{M}\d]+(?:(?:[ '’-]|\. ?)[\p{L}\p{M}\d]+)*$/u
  */
 export function cityLines(parts: CityParts): readonly string[] {
   const { city, countryCode = '' } = parts
-  if (city === undefined || !PLAIN_NAME.test(city)) return formatted(parts)
+  if (city === undefined || city.length > LONGEST_CITY || !PLAIN_NAME.test(city)) return formatted(parts)
   const lines = formatted({ ...parts, city: ANY_CITY }).map((line) => line.replaceAll(ANY_CITY, city))
   const text = lines.join('\n')
+  if (text.length > LONGEST_TEXT) return formatted(parts)
   const rules = rulesOf(countryCode)
   if (rules !== undefined && (rules.test(city) || rules.test(text))) return formatted(parts)
   // The library writes each part once.
