@@ -17,6 +17,12 @@ grid.nodes.push(
     tags: { 'addr:housenumber': '12', 'addr:street': 'Calle "Uno"', 'addr:city': 'San Juan' },
   },
   { id: 9002, longitude: -56.0002, latitude: -34.0002, tags: { amenity: 'cafe', name: 'Café * NEAR(a)' } },
+  {
+    id: 9003,
+    longitude: -56.0003,
+    latitude: -34.0003,
+    tags: { amenity: 'cafe', name: 'Café Paz ☕', 'name:ar': 'مقهى السلام' },
+  },
 )
 const served = await serveGeocoding(t, [await buildRegion(t, 'grid', grid)])
 
@@ -147,7 +153,6 @@ t.test('any value in any parameter', async (t) => {
   t.strictSame(await harmless(), before)
 })
 
-// Points and numbers: test/e2e/requiredFields.test.ts.
 t.test('what is wrong is refused, and named; any text is a query', async (t) => {
   const forward = '/v1/geocode/forward'
   const reverse = '/v1/geocode/reverse'
@@ -162,6 +167,9 @@ t.test('what is wrong is refused, and named; any text is a query', async (t) => 
       [[forward, places], 'country', ['URY', 'U', 'XX', 'UY,XX', '🇺🇾']],
       [[autocomplete], 'countryCode', ['URY', 'XX', "UY' OR '1'='1"]],
       [[validate], 'countryCode', ['UY', 'MX', 'USA', '']],
+      [[autocomplete, places], 'limit', ['0', '-1', '101', '1.5', 'abc', '1e999']],
+      [[autocomplete, places], 'near', ['91,0', '-91,0', '0,181', '0,-181', '90.0001,0', '1,2,3', 'abc']],
+      [[reverse], 'coordinates', ['91,0', '-91,0', '0,181', '0,-181', '90.0001,0', '1,2,3', 'abc', '']],
     ]
   for (const [paths, param, values] of REFUSED)
     for (const path of paths)
@@ -179,6 +187,21 @@ t.test('what is wrong is refused, and named; any text is a query', async (t) => 
         `${path} ${query}`,
       )
   }
+})
+
+t.test('text from right to left, marks of direction and emoji do not hide what is asked for', async (t) => {
+  for (const query of [
+    'مقهى السلام',
+    'مقهى  السلام ☕',
+    '\u202bمقهى السلام\u202c',
+    'café paz ☕',
+    '☕🏠 Cafe Paz',
+  ])
+    for (const path of ['/v1/geocode/forward', '/v1/search/autocomplete']) {
+      const { status, body } = await served.get(path, { query, layers: 'place' })
+      t.strictSame([status, body.addresses.length], [200, 1], `${path} ${query}`)
+      t.equal(body.addresses[0]?.placeLabel, 'Café Paz ☕')
+    }
 })
 
 t.test('the limits of a number are accepted', async (t) => {
