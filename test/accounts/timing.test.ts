@@ -5,6 +5,8 @@ import { PASSWORD, servePeople } from './kit.ts'
 /** A hash takes some ten milliseconds, and everything else in a sign-in takes a few. */
 const COST = { n: 2 ** 14, r: 8, p: 1 }
 const ROUNDS = 7
+/** On a busy machine the fastest of a few is not fast yet. A difference that the server makes stays however often it is asked. */
+const MOST_ROUNDS = 60
 const QUARTER_HOUR_MS = 15 * 60_000
 
 t.test('over HTTP, whoever may not sign in is refused in the same time', async (t) => {
@@ -15,7 +17,8 @@ t.test('over HTTP, whoever may not sign in is refused in the same time', async (
   accounts.change(account, { disabled: true })
   accounts.create(1, 'invited@example.com', 'Invited', 'read')
   const fastest: Record<string, number> = {}
-  for (let i = 0; i < ROUNDS; i++) {
+  const isAsKnown = (took: number) => took > fastest['known']! / 2 && took < fastest['known']! * 2
+  for (let i = 0; i < ROUNDS || (i < MOST_ROUNDS && !Object.values(fastest).every(isAsKnown)); i++) {
     for (const [who, password] of [
       ['known', 'a wrong password'],
       ['disabled', PASSWORD],
@@ -35,5 +38,5 @@ t.test('over HTTP, whoever may not sign in is refused in the same time', async (
   }
   const { known, ...others } = fastest
   for (const [who, took] of Object.entries(others))
-    t.ok(took > known! / 2 && took < known! * 2, `${who} takes ${took} ms, and a wrong password ${known} ms`)
+    t.ok(isAsKnown(took), `${who} takes ${took} ms, and a wrong password ${known} ms`)
 })
