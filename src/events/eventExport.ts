@@ -10,8 +10,11 @@ import { EVENT_COLUMNS, eventCells } from './eventCells.ts'
 import { EventSchema } from './eventSchema.ts'
 import type { EventList, EventQueries, EventQuery } from './port.ts'
 
-/** How many events a page has at most. It also ends after PAGE_CHARACTERS. */
-const PAGE_EVENTS = 1000
+/**
+ * How many events a page has at most; it also ends after PAGE_CHARACTERS. Each stalled reader holds a page, and pages are garbage until
+ * the next collection: with a thousand events a page, a hundred stalled readers made the process grow by twice as much.
+ */
+const PAGE_EVENTS = 200
 /** How many characters of events become text of the file before others have a turn. A page may have megabytes. */
 const TURN_CHARACTERS = 64 * 1024
 
