@@ -1,12 +1,15 @@
 import type { CommittedPositions, LivePosition } from '../actor/port.ts'
+import { ownTurn } from '../runtime/slices.ts'
 import { LiveAreas, type LiveArea } from '../spatial/liveAreas.ts'
 import { INSIDE, NO_STAY, type BatchedStays } from './batchedStays.ts'
 import type { BatchedWatch } from './batchedWatch.ts'
 import { NO_DEVICE, type WatchedDevices } from './watchedDevices.ts'
 import type { TestedPosition } from './watchFilter.ts'
 
-/** How many stays of an ended watch are forgotten in one turn. */
-const FORGOTTEN_A_TURN = 4000
+/** How many stays of an ended watch are forgotten at once. A connection may end a hundred watches at one time. */
+const FORGOTTEN_AT_ONCE = 32
+/** How many are then forgotten before others have a turn. */
+const FORGOTTEN_A_TURN = 1000
 
 /** The devices in the areas of all batched watches, and how their positions are read. */
 export interface BatchedParts {
@@ -70,21 +73,23 @@ export class BatchedScope {
     this.#areas.remove(watch)
     if (this.#areas.size < before && watch.test?.readsRecords === true) this.#readers--
     if (this.#areas.size === 0) this.#settle()
-    this.#forgetAll(watch)
+    this.#forgetAll(watch.stays.entries(), watch, FORGOTTEN_AT_ONCE)
   }
 
-  /** Forgets the stays of a watch that has ended. If there are many, that takes several turns. */
-  #forgetAll(watch: BatchedWatch): void {
-    let left = FORGOTTEN_A_TURN
-    for (const [device, stay] of watch.stays) {
-      if (left-- === 0) {
-        setImmediate(() => this.#forgetAll(watch))
-        return
-      }
+  /**
+   * Forgets the stays of a watch that has ended. If there are more than a few, that takes several turns.
+   * @param left the stays that are left. A new iterator would pass all that were deleted.
+   */
+  #forgetAll(left: MapIterator<[number, number]>, watch: BatchedWatch, most: number): void {
+    for (let i = 0; i < most; i++) {
+      const { value, done } = left.next()
+      if (done === true) return
+      const [device, stay] = value
       watch.stays.delete(device)
       this.forget(stay)
       this.stays.free(stay)
     }
+    void ownTurn().then(() => this.#forgetAll(left, watch, FORGOTTEN_A_TURN))
   }
 
   /** An update has moved the device. */

@@ -639,20 +639,26 @@ t.test('areas that cannot be watched', async (t) => {
   t.equal(engine.host.observer, undefined)
 })
 
-t.test(
-  'a connection with many watches of many devices that closes leaves the event loop to others',
-  async (t) => {
-    const engine = new Engine({ partitions: 1 })
-    const watches = watchesOf(engine)
-    const [devices, areas] = [1000, 100]
-    for (let i = 0; i < devices; i++)
-      await engine.track(engine.update({ deviceId: `d${i}`, latitude: 0, longitude: 1 }))
-    const viewer = new Viewer(watches, engine)
-    for (let i = 0; i < areas; i++) viewer.watch(`w${i}`, { type: 'box', box: [0, -1, 9, 1] })
-    await until(() => viewer.seen(`w${areas - 1}`).length === devices)
-    const held = watches.devicesBytes
-    viewer.feature.closed()
-    t.ok(watches.devicesBytes > 0.9 * held, `${watches.devicesBytes} of ${held} bytes are forgotten later`)
-    await until(() => watches.devicesBytes === 0)
-  },
-)
+for (const batch of [false, true]) {
+  const kind = batch ? 'batched ' : ''
+  t.test(
+    `a connection with many ${kind}watches of many devices that closes leaves the event loop to others`,
+    async (t) => {
+      const engine = new Engine({ partitions: 1 })
+      const watches = watchesOf(engine)
+      const [devices, areas] = [1000, 100]
+      for (let i = 0; i < devices; i++)
+        await engine.track(engine.update({ deviceId: `d${i}`, latitude: 0, longitude: 1 }))
+      const viewer = new Viewer(watches, engine)
+      for (let i = 0; i < areas; i++) viewer.watch(`w${i}`, { type: 'box', box: [0, -1, 9, 1] }, 0, { batch })
+      await until(() => {
+        watches.tick()
+        return viewer.seen(`w${areas - 1}`).length === devices
+      })
+      const held = watches.devicesBytes
+      viewer.feature.closed()
+      t.ok(watches.devicesBytes > 0.9 * held, `${watches.devicesBytes} of ${held} bytes are forgotten later`)
+      await until(() => watches.devicesBytes === 0)
+    },
+  )
+}
