@@ -1,10 +1,8 @@
-import type { CommandKind } from '../actor/command.ts'
 import type { ActorHost } from '../actor/host.ts'
 import type { Partition } from '../actor/partition.ts'
 import { locateTrip } from '../events/ids.ts'
 import { every, type Job } from '../jobs/port.ts'
 import type { ScopeId } from '../model/scope.ts'
-import { isEnded } from '../model/trip.ts'
 import type { SeenEntry, TripEntry } from '../registry/trips/scopeTrips.ts'
 import type { TripNames } from '../registry/trips/port.ts'
 import type { RegistryView } from '../rules/port.ts'
@@ -14,8 +12,8 @@ import { TRIPS } from './tripActor.ts'
 import { TRIP_EXPIRY } from './tripExpiry.ts'
 import type { TripRef } from './tripRef.ts'
 import { TRIP_REMOVAL } from './tripRemoval.ts'
+import { TRIP_RETENTION, whatIsOld, type OldTrip } from './tripRetention.ts'
 import type { TripTable } from './tripTable.ts'
-import { TRIP_THINNING } from './tripThinning.ts'
 
 /**
  * What happens to trips without a call or an update: they expire, their names are freed, and old ones are removed. All of
@@ -207,28 +205,19 @@ function numberOf(mine: ReadonlyMap<number, { readonly partition: Partition }>, 
 async function retain(parts: TripJobParts, signal: AbortSignal): Promise<void> {
   const { hosts, clock, tripsDays, tripLocationsDays } = parts
   const now = clock.now()
-  const tripsBefore = now - tripsDays * DAY_MS
-  const locationsBefore = now - tripLocationsDays * DAY_MS
+  const times = { tripsBefore: now - tripsDays * DAY_MS, locationsBefore: now - tripLocationsDays * DAY_MS }
   const slice = new Slice()
   for (const { host, partition, table } of tablesOf(hosts())) {
-    const found: { readonly kind: CommandKind<TripRef, boolean>; readonly trip: TripRef }[] = []
-    const change = async (): Promise<void> => {
-      await Promise.all(found.splice(0).map(({ kind, trip }) => host.executeIn(partition, kind, trip, 0)))
+    const found: OldTrip[] = []
+    const remove = async (): Promise<void> => {
+      await Promise.all(found.splice(0).map((old) => host.executeIn(partition, TRIP_RETENTION, old, 0)))
     }
     for (let row = 0; row < table.length && !signal.aborted; row++) {
-      if (row % ROWS_A_LOOK === 0 && slice.isOver) {
-        // A call may begin a trip again in the next turn, and it is not old then.
-        await change()
-        await slice.next()
-      }
-      if (!table.exists(row)) continue
-      const updatedAt = table.updatedAt(row)
-      const isOld = updatedAt < tripsBefore && isEnded(table.status(row))
-      if (!isOld && (updatedAt >= locationsBefore || !table.hasTrail(row))) continue
-      found.push({ kind: isOld ? TRIP_REMOVAL : TRIP_THINNING, trip: table.ref(row) })
-      if (found.length === AT_ONCE) await change()
+      if (row % ROWS_A_LOOK === 0 && slice.isOver) await slice.next()
+      if (!table.exists(row) || whatIsOld(table, row, times) === undefined) continue
+      if (found.push({ ...table.ref(row), ...times }) === AT_ONCE) await remove()
     }
-    await change()
+    await remove()
   }
 }
 

@@ -6,6 +6,7 @@ import { TRIP_CALL } from '../../src/trips/tripCall.ts'
 import { tripJobs } from '../../src/trips/tripJobs.ts'
 import { ALL_ACTOR_TYPES } from '../../src/trips/tripTypes.ts'
 import { MINUTE, NOON } from '../actor/kit.ts'
+import { until } from '../kit/waiting.ts'
 import { NAME, scene } from './deliveryKit.ts'
 import { call, newTripId, tripsOf } from './tripKit.ts'
 
@@ -69,6 +70,40 @@ t.test('trips that have ended go tripsDays after their last change, active ones 
   t.strictSame(await after(90 * DAY - MINUTE), { order: 0, active: 0 })
   t.strictSame(await after(90 * DAY + MINUTE), { active: 0 })
   t.strictSame(await after(400 * DAY), { active: 0 })
+})
+
+t.test('an old trip that begins again while the job runs stays, and so do locations of then', async (t) => {
+  const one = scene()
+  const { clock, world, directory, engine, delivery, update } = one
+  world.set(0, { tripExpirationMinutes: null })
+  for (const name of [NAME, 'active']) await delivery.tell(await update(name), false)
+  const { id } = directory.of(0).named(NAME)!
+  await call(engine, id, NAME, { change: { status: 'completed' } })
+  const run = jobOf(one, 'trip-retention')
+  clock.advance(91 * DAY)
+  const row = await update('active')
+  // While a frame is flushed, the call and the move wait for the next batch, and what the job finds comes behind them.
+  engine.log.holding = true
+  const flushed = call(engine, newTripId(engine, 'another'), 'another')
+  await until(() => engine.log.isFlushing)
+  const begun = call(engine, id, NAME, { change: { status: 'started' } })
+  const moved = delivery.tell(row, false)
+  await new Promise(setImmediate)
+  const done = run()
+  engine.log.holding = false
+  engine.log.release()
+  await Promise.all([flushed, begun, moved, done])
+  const again = engine.restarted({ types: ALL_ACTOR_TYPES, log: engine.log.killed() })
+  const trips = tripsOf(again.partitions).map(({ externalId, status, locations }) => [
+    externalId,
+    status,
+    locations.length,
+  ])
+  t.strictSame(trips.toSorted(), [
+    ['active', 'arrived', 2],
+    ['another', 'pending', 0],
+    [NAME, 'started', 0],
+  ])
 })
 
 t.test(
