@@ -222,6 +222,7 @@ export class Batch {
   #applyUpdates(index: number, time: number): void {
     const writer = this.#writer
     const { backlog, boxes } = this.#waiting
+    const { shortcut } = this.#parts
     const partition = this.#parts.partitions[index]!
     const box = boxes[index]!
     partition.begin(writer, time, this.#parts.registry.revision)
@@ -234,8 +235,9 @@ export class Batch {
     ) {
       const mail = box[taken++]!
       if (this.#isTakenBack(mail)) continue
-      if (mail.submitter.isBehind || backlog.has(mail.update.deviceId) || !this.#apply(mail, partition))
-        backlog.push(mail)
+      const { update, submitter } = mail
+      const waits = submitter.isBehind || backlog.has(update.deviceId) || shortcut?.letsOthersFirst(update)
+      if (waits || !this.#apply(mail, partition)) backlog.push(mail)
     }
     this.#endCommit(partition)
     this.#waiting.updates -= taken

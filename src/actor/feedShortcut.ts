@@ -19,6 +19,11 @@ export interface FeedShortcut {
    */
   begin(time: number, registry: RegistryView): void
   /**
+   * Whether an update waits until those of others have had their turn: it wants another ETA, as far as that can be told
+   * at a glance, and so did as many of the frame as may come before others.
+   */
+  letsOthersFirst(update: Update): boolean
+  /**
    * The same as {@link take} for the most frequent updates, of which no row need be made: those of a device under way.
    * @param number that a row would have
    * @param time t of the update

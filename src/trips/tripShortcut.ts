@@ -10,7 +10,7 @@ import type { Transition } from '../model/event.ts'
 import type { Update } from '../model/update.ts'
 import type { RegistryView, ScopeView } from '../rules/port.ts'
 import type { KnownQuestions } from './knownQuestions.ts'
-import type { EtaQuestion } from './machine/eta.ts'
+import { isOutdated, type EtaQuestion } from './machine/eta.ts'
 import { moved, type Moved } from './machine/move.ts'
 import { expiresAt } from './machine/status.ts'
 import { PlainMoves } from './plainMoves.ts'
@@ -32,6 +32,8 @@ export interface ShortcutParts {
   readonly ways?: WayOutlook | undefined
   /** Remembers the ways that the feed will want. */
   readonly questions?: Pick<KnownQuestions, 'put'> | undefined
+  /** How many updates that are not plain come before those of others in a frame; by default {@link MOST_FIRST}. */
+  readonly mostFirst?: number
 }
 
 /**
@@ -63,6 +65,8 @@ export class TripShortcut implements FeedShortcut {
   #registry: RegistryView | undefined
   /** How many straight lines took the place of ways in the frame. */
   #straight = 0
+  /** How many updates of the frame were not plain, so far. */
+  #unusual = 0
 
   /** Moves the trips of a host's partitions. */
   constructor(partitions: readonly Partition[], salt: StoreSalt, parts: ShortcutParts = {}) {
@@ -76,6 +80,25 @@ export class TripShortcut implements FeedShortcut {
     this.#time = time
     this.#registry = registry
     this.#straight = 0
+    this.#unusual = 0
+  }
+
+  letsOthersFirst(update: Update): boolean {
+    const { mostFirst = MOST_FIRST } = this.#parts
+    if (this.#unusual < mostFirst) return false
+    const { scope, userId, latitude, longitude, receivedAt, updatedAt = receivedAt } = update
+    const { trips, settings } = this.#registry!.scope(scope)
+    if (userId === undefined || !trips.hasUser(userId)) return false
+    const ids = trips.idsOfUser(userId)
+    const partition = this.#partitions.get(locateTrip(this.#salt, ids[0]!) ?? NOWHERE)
+    if (ids.length > 1 || partition === undefined) return true
+    const table = partition.tableOf(TRIPS)
+    const row = table.find(scope, ids[0]!)
+    const trip = row < 0 ? undefined : table.unpacked(row)
+    // It must be unpacked, or its way was never measured.
+    if (trip?.estimate === undefined || trip.isEstimateStale) return true
+    const at = { time: updatedAt, latitude, longitude }
+    return isOutdated(trip.estimate, at, settings.tripEtaSeconds, Infinity, undefined)
   }
 
   takePlain(
@@ -104,6 +127,7 @@ export class TripShortcut implements FeedShortcut {
   take(row: UpdateRow): ShortcutOutcome | undefined {
     const { scope, update } = row
     const { trips, options, named } = update
+    this.#unusual++
     if (options !== undefined && named === undefined) return undefined
     const isOther = named !== undefined && !trips.includes(named)
     const count = trips.length + (isOther ? 1 : 0)
@@ -195,6 +219,11 @@ const MOST_MOVES = 1000
  * wait behind them; the feed moves the rest in turns.
  */
 const MOST_STRAIGHT = 64
+/**
+ * After so many updates of a frame that were not plain, those that want another ETA wait for those of others. Each takes
+ * about a tenth of a millisecond, most of it for the row of the feed or the trip that is written whole.
+ */
+const MOST_FIRST = 16
 /** The number of no partition. */
 const NOWHERE = -1
 

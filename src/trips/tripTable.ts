@@ -167,6 +167,11 @@ export class TripTable implements ActorTable {
     return this.#moved.movedAgain(row) ?? this.#moved.put(row, this.#base(row), this.#packed.length(row))
   }
 
+  /** A trip as it was last written whole, if it is unpacked. */
+  unpacked(row: number): Trip | undefined {
+    return this.#moved.get(row)
+  }
+
   /** What its last update has left since it was written whole; undefined if there was none. */
   courseBefore(row: number): CourseBefore | undefined {
     return this.#courses.before(row)

@@ -40,6 +40,7 @@ class Scene {
   readonly #plan: () => ReadonlyMap<CrashPoint, number>
   readonly #seen: (point: CrashPoint) => void
   readonly #isShort: boolean
+  readonly #mostFirst: number
   #log = new MemoryLog()
   #life: Life
 
@@ -48,13 +49,16 @@ class Scene {
    * @param plan in each life, at which occurrence of a point the process ends
    * @param ended called when it ends at one
    * @param isShort whether trips are moved in the frame of their update where that is possible
+   * @param mostFirst how many updates that want another ETA come before those of others then
    */
   constructor(
     plan: () => ReadonlyMap<CrashPoint, number>,
     ended: (point: CrashPoint) => void,
     isShort: boolean,
+    mostFirst: number,
   ) {
     this.#isShort = isShort
+    this.#mostFirst = mostFirst
     this.#plan = plan
     this.#seen = ended
     this.world.set(0, { tripUpdateSeconds: 0, tripDelayThreshold: 5 })
@@ -123,7 +127,8 @@ class Scene {
       log,
       events: new MemoryEvents(),
       shortcut: this.#isShort
-        ? (partitions) => new TripShortcut(partitions, SALT, SHORTCUT_PARTS)
+        ? (partitions) =>
+            new TripShortcut(partitions, SALT, { ...SHORTCUT_PARTS, mostFirst: this.#mostFirst })
         : undefined,
       ...(dispatcher && { dispatcher }),
     })
@@ -183,11 +188,12 @@ t.test('property: a process that ends anywhere leaves the trips of one that neve
         latest = USERS.length
       }
       const ended = (point: CrashPoint) => void points.set(point, (points.get(point) ?? 0) + 1)
-      const disturbed = new Scene(plan, ended, chaos.chance(0.5))
+      const disturbed = new Scene(plan, ended, chaos.chance(0.5), chaos.below(3))
       const calm = new Scene(
         () => new Map(),
         () => {},
         chaos.chance(0.5),
+        chaos.below(3),
       )
       const actual = await play(disturbed, phases, expires)
       const expected = await play(calm, phases, () => {})

@@ -211,6 +211,35 @@ t.test('where many trips of a frame want another ETA, most of them move in turns
   t.equal(sources.filter((source) => source === 'straight').length, 100)
 })
 
+t.test('where many want another ETA at once, the updates of others come before most of theirs', async (t) => {
+  const { clock, engine, life, update } = await underWay()
+  const users = Array.from({ length: 100 }, (_, i) => `user-${i}`)
+  const fields = { ...NOTHING, destination: HOME }
+  for (const userId of users)
+    await life.service.post(0, userId, { fields: { ...fields, userId }, wantsLocations: false })
+  const told: string[] = []
+  const track = async (kilometers: number, userId: string) => {
+    const result = await engine.track({ ...update(kilometers, userId), userId })
+    told.push(userId)
+    return result
+  }
+  const all = [...users, 'other', 'another']
+  await Promise.all(all.map((userId) => track(20, userId)))
+  await until(() => life.isCalm)
+  clock.advance(30_000)
+  told.length = 0
+  const far = all.map((userId) => track(19, userId))
+  const near = all.map((userId) => track(18.9, userId))
+  await Promise.all([...far, ...near])
+  const last = Math.max(told.lastIndexOf('other'), told.lastIndexOf('another'))
+  t.ok(last < 16 + 4, `${last} come before the last update of the others`)
+  await until(() => life.isCalm)
+  const places = tripsOf(engine.partitions).flatMap(({ externalId, place }) =>
+    externalId === 'order' ? [] : [place!.longitude],
+  )
+  t.strictSame(places, Array(100).fill(update(18.9).longitude), 'and those of a device stay in order')
+})
+
 t.test(
   'a device under way moves its trip plainly: one short row, with the same answer and events',
   async (t) => {
