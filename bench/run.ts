@@ -53,11 +53,14 @@ const HEAP_MEGABYTES = 12_000
 const [name, ...args] = process.argv.slice(2)
 const file = name === undefined || !Object.hasOwn(BENCHES, name) ? undefined : BENCHES[name]
 if (name === undefined || file === undefined) {
-  if (name !== undefined) console.error(`There is no bench ${JSON.stringify(name)}.\n`)
-  console.error(
-    `Usage: npm run bench -- <${Object.keys(BENCHES).join(' | ')}> [--strict] [--smoke] [--seconds N]`,
-  )
-  process.exit(2)
+  const isHelp = name === '--help'
+  if (name !== undefined && !isHelp) console.error(`There is no bench ${JSON.stringify(name)}.\n`)
+  const usage = `Usage: npm run bench -- <${Object.keys(BENCHES).join(' | ')}> [--strict] [--smoke] [--seconds N]
+
+bench/README.md says what each bench measures and how long it takes.`
+  if (isHelp) console.log(usage)
+  else console.error(usage)
+  process.exit(isHelp ? 0 : 2)
 }
 
 const heap = `--max-old-space-size=${HEAP_MEGABYTES}`

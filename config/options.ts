@@ -456,7 +456,7 @@ export const OPTIONS = {
     env: 'RINGFENCE_DASHBOARD',
     value: 'on|off',
     help:
-      'Whether / is the dashboard, which the first start builds in the background. off: / leads to the reference. ' +
+      'Whether / is the dashboard, which the first start builds in the background. off: / shows the API reference. ' +
       'See docs/guides/dashboard.md.',
   },
   sampleRegion: {
@@ -465,7 +465,7 @@ export const OPTIONS = {
     env: 'RINGFENCE_SAMPLE_REGION',
     value: 'on|off',
     help:
-      'Whether a start without any region builds the sample region, a city to try routing in, from data in the ' +
+      'Whether a start without any region builds the sample region, a city to try routing with, from data in the ' +
       'installed packages. See docs/guides/regions.md.',
   },
   regionMaxBytes: {
@@ -615,7 +615,7 @@ export const OPTIONS = {
     high: 65536 * MIB,
     env: 'RINGFENCE_SYNC_MAX_BYTES',
     value: 'BYTES',
-    help: 'Largest source of a geofence sync, packed or unpacked.',
+    help: 'Largest source of a geofence sync, before and after decompression.',
   },
   syncKey: {
     type: 'text',
@@ -772,14 +772,19 @@ export function helpText(): string {
     'Usage: npm start -- [options]                 run the server',
     '       npm run keys -- <command>              list and rotate API keys',
     '       npm run projects -- <command>          create and disable projects, give them a monthly quota',
-    '       npm run accounts -- <command>          the people who may sign in, and links that set their passwords',
-    '       npm run import -- KIND FILE.csv        import geofences or beacons into a running server',
-    '       npm run region -- <command>            make regions of OpenStreetMap extracts',
+    '       npm run accounts -- <command>          manage the accounts of people who sign in',
+    '       npm run import -- KIND FILE            import geofences or beacons into a running server',
+    '       npm run move -- --from-radar           copy geofences, beacons and settings from a Radar project',
+    '       npm run region -- <command>            build regions (map data) from OpenStreetMap extracts',
     '       npm run backup -- FOLDER               copy the data folder, while the server runs',
-    '       npm run restore -- BACKUP              make a data folder of a backup',
-    'Each of them takes --help, too.',
+    '       npm run restore -- BACKUP              create a data folder from a backup',
+    '       npm run mcp -- [options]               let AI assistants ask a running server',
+    '       npm run demo -- [options]              simulate devices that drive through geofences',
+    '       npm run cluster -- [options]           run the distributed engine on this machine',
+    'Each of these commands explains itself with --help.',
     '',
-    'A setting is taken from the first that has it: flag, environment variable, file, default.',
+    'Each setting has a flag and an environment variable. If it is set in several ways, the first of these counts: flag,',
+    'environment variable, file of --config, default.',
     '',
   ]
   for (const name of OPTION_NAMES) {

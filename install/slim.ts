@@ -142,9 +142,16 @@ function megabytes(bytes: number): string {
   return `${Math.round(bytes / 1e6)} MB`
 }
 
+const HELP = `Usage: npm run slim
+
+Removes from node_modules the packages for development, the binaries for other platforms, and sources, types and
+documentation of packages. npm install restores all of it.
+`
+
 const argument = process.argv[2]
 const notes = readNotes()
-if (argument !== undefined) {
+if (argument === '--help') console.log(HELP)
+else if (argument !== undefined) {
   console.error(`slim does not accept the argument "${argument}". Nothing was removed.`)
   process.exitCode = 2
 } else if (notes === undefined) {

@@ -76,9 +76,9 @@ const HELP = `Usage: npm test -- [options] [PATH …]
 Runs the test files below test/, or those whose path contains one of PATH. Each file is a program that prints TAP and can
 also be run by itself: node test/config/options.test.ts
 
-  --slow        the files *.slow.test.ts, and those that draw, with ${SLOW_SIZES.RINGFENCE_TEST_RUNS} times the draws: what npm run test:slow does
-  --draw N      one of N of these files, drawn by RINGFENCE_SEED; without a seed anew each time
-  --jobs N      files at a time; default ${JOBS.quick}, and ${JOBS.slow} with --slow
+  --slow        runs the files *.slow.test.ts, and the randomised tests with ${SLOW_SIZES.RINGFENCE_TEST_RUNS} times as many cases (npm run test:slow does this)
+  --draw N      runs one in N of these files, chosen at random by RINGFENCE_SEED, or by a new seed each time
+  --jobs N      number of files that run at the same time; default ${JOBS.quick}, and ${JOBS.slow} with --slow
   --patience S  ends a file after S seconds without any progress; default 300
   --list        prints the files and runs none
 `

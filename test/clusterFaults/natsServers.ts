@@ -58,7 +58,7 @@ export const natsMajorityKilled: Scenario = {
 export const natsSurvivorKilled: Scenario = {
   name: 'nats-survivor',
   story:
-    'Two of three NATS servers are killed, and come back without the third: what was acknowledged is theirs.',
+    'Two of three NATS servers are killed, and come back without the third: they have all that was acknowledged.',
   isDrawn: false,
   cluster: THREE,
   async play(stage) {
@@ -78,7 +78,7 @@ export const natsSurvivorKilled: Scenario = {
 export const natsDiskFull: Scenario = {
   name: 'nats-disk-full',
   story:
-    'The disk of one of three NATS servers is full; the others go on, and it does when there is room again.',
+    'The disk of one of three NATS servers is full; the others continue, and so does it when there is room again.',
   isDrawn: false,
   cluster: THREE,
   play: (stage) =>
@@ -92,7 +92,7 @@ export const natsDiskFull: Scenario = {
 
 export const natsOnlyDiskFull: Scenario = {
   name: 'nats-only-disk-full',
-  story: 'The disk of the only NATS server is full: what is acknowledged all the same is kept.',
+  story: 'The disk of the only NATS server is full: nothing that was acknowledged is lost.',
   isDrawn: false,
   play: (stage) =>
     withSmallDisk(stage, async (server, disk) => {
@@ -111,7 +111,7 @@ export const natsOnlyDiskFull: Scenario = {
 
 export const natsQuota: Scenario = {
   name: 'nats-quota',
-  story: 'The only NATS server may store no more: nobody is acknowledged anything until it may again.',
+  story: 'The only NATS server reaches its quota: nothing is acknowledged until it may store more again.',
   isDrawn: false,
   async play(stage) {
     const [server] = stage.cluster.nats
@@ -130,7 +130,7 @@ export const natsQuota: Scenario = {
 
 export const natsCut: Scenario = {
   name: 'nats-cut',
-  story: 'The way from a host to NATS is cut, then silent, half open, and slow.',
+  story: 'The connection from a host to NATS is cut, then silent, half open, and slow.',
   isDrawn: false,
   async play(stage) {
     const [owner] = stage.actors

@@ -58,15 +58,14 @@ export const ownersGone: Scenario = {
 
 export const ownerFrozen: Scenario = {
   name: 'owner-frozen',
-  story:
-    'An owner stands still for 30 s, while another takes its partitions, and goes on as if nothing had been.',
+  story: 'An owner is suspended for 30 s, while another takes its partitions, and then resumes.',
   isDrawn: false,
   play: (stage) => freeze(stage, stage.actors[0]!, 30_000),
 }
 
 export const ownersFrozenInTurn: Scenario = {
   name: 'owners-doze',
-  story: 'Owners stand still in turn, each just long enough for another to take its partitions.',
+  story: 'Owners are suspended in turn, each just long enough for another to take its partitions.',
   isDrawn: true,
   async play(stage) {
     for (const owner of stage.actors) await freeze(stage, owner, HOST_TTL_MS + stage.random.integer(0, 2000))

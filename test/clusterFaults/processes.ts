@@ -6,7 +6,7 @@ import type { Stage } from './stage.ts'
 
 export const gatewayKilled: Scenario = {
   name: 'gateway-killed',
-  story: 'A gateway is killed, with what it was asked, and comes back; clients go to the other one.',
+  story: 'A gateway is killed while requests are in progress, and comes back; clients use the other one.',
   isDrawn: true,
   async play(stage) {
     const gateway = stage.gateways[0]!
@@ -22,7 +22,7 @@ export const gatewayKilled: Scenario = {
 
 export const deliveryKilled: Scenario = {
   name: 'delivery-killed',
-  story: 'The process that delivers webhooks is killed while it does, twice, and comes back.',
+  story: 'The process that delivers webhooks is killed twice during deliveries, and comes back.',
   isDrawn: true,
   async play(stage) {
     const [delivery] = stage.cluster.deliveries

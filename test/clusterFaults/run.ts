@@ -8,11 +8,11 @@ import { Stage } from './stage.ts'
 
 const HELP = `Usage: npm run test:faults -- [options] [NAME …]
 
-Plays what happens to the processes of the distributed engine, under load, and compares what clients were told with what is
-there. Without names: all of it.
+Makes processes of the distributed engine fail while they are under load, and compares what clients were told with what is
+stored. Without names, it runs all of the scenarios below.
 
-  --draw N      N of the short ones, as the seed says
-  --seed SEED   a number, or a commit's hash; default RINGFENCE_SEED, else drawn
+  --draw N      runs N of the short scenarios, chosen by the seed
+  --seed SEED   a number, or the hash of a commit; default: RINGFENCE_SEED, or else a new one
 
 nats-server is taken from the PATH, or built with the Go toolchain (npm run servers).
 

@@ -63,7 +63,7 @@ export const tile38Wiped: Scenario = {
 export const tile38Slow: Scenario = {
   ...setting,
   name: 'tile38-slow',
-  story: 'Tile38 stands still four fifths of the time, then for 8 s on end.',
+  story: 'Tile38 is suspended for four fifths of the time, then for 8 s without a pause.',
   isDrawn: true,
   async play(stage) {
     await findsAll(stage)

@@ -33,7 +33,7 @@ function endingAt(point: string, times: number): Readonly<Record<string, string>
 
 export const tripOwnerEnds: Scenario = {
   name: 'trip-owner-ends',
-  story: 'An owner ends at each point between an update and its trips; another one goes on.',
+  story: 'An owner is killed at each point between an update and its trips; another one continues.',
   isDrawn: false,
   async play(stage) {
     const owner = stage.actors[0]!
@@ -51,7 +51,7 @@ export const tripOwnerEnds: Scenario = {
 
 export const tripCallLost: Scenario = {
   name: 'trip-call-lost',
-  story: 'A gateway ends within a call on a trip, whose client repeats it at another gateway.',
+  story: 'A gateway is killed during a call on a trip, and the client repeats the call at another gateway.',
   isDrawn: false,
   async play(stage) {
     const [gateway] = stage.gateways

@@ -5,12 +5,13 @@ import { tallyText } from './tally.ts'
 
 const HELP = `Usage: npm run fuzz -- [options]
 
-Sends generated requests and attacks to a server of its own. Ends with 1 where a rule was broken: --rounds 1 with the
-seed that it names then draws that round again. At the end it prints how often each call was accepted and refused.
+Starts a server and sends generated requests and attacks to it. If a rule is broken, it prints the seed of that round and
+ends with exit code 1; --rounds 1 with this seed repeats the round. At the end it prints how often each call was accepted
+and refused.
 
   --minutes N  how long; default 1
-  --rounds N   at most so many rounds
-  --seed N     a whole number of up to nine digits, or the hash of a commit; default: drawn from the time
+  --rounds N   the largest number of rounds; default: no limit
+  --seed N     a whole number of up to nine digits, or the hash of a commit; default: taken from the clock
   --help       prints this
 `
 

@@ -9,14 +9,19 @@ exports[`test/config/options.test.ts > TAP > the text of --help > must match sna
 Usage: npm start -- [options]                 run the server
        npm run keys -- <command>              list and rotate API keys
        npm run projects -- <command>          create and disable projects, give them a monthly quota
-       npm run accounts -- <command>          the people who may sign in, and links that set their passwords
-       npm run import -- KIND FILE.csv        import geofences or beacons into a running server
-       npm run region -- <command>            make regions of OpenStreetMap extracts
+       npm run accounts -- <command>          manage the accounts of people who sign in
+       npm run import -- KIND FILE            import geofences or beacons into a running server
+       npm run move -- --from-radar           copy geofences, beacons and settings from a Radar project
+       npm run region -- <command>            build regions (map data) from OpenStreetMap extracts
        npm run backup -- FOLDER               copy the data folder, while the server runs
-       npm run restore -- BACKUP              make a data folder of a backup
-Each of them takes --help, too.
+       npm run restore -- BACKUP              create a data folder from a backup
+       npm run mcp -- [options]               let AI assistants ask a running server
+       npm run demo -- [options]              simulate devices that drive through geofences
+       npm run cluster -- [options]           run the distributed engine on this machine
+Each of these commands explains itself with --help.
 
-A setting is taken from the first that has it: flag, environment variable, file, default.
+Each setting has a flag and an environment variable. If it is set in several ways, the first of these counts: flag,
+environment variable, file of --config, default.
 
   --port NUMBER
       Port of the HTTP API; 0 takes a free one. From 0 to 65535, default 8080.
@@ -189,11 +194,11 @@ A setting is taken from the first that has it: flag, environment variable, file,
       RINGFENCE_TILE38_PASSWORD
   --dashboard on|off
       Whether / is the dashboard, which the first start builds in the background. off: /
-      leads to the reference. See docs/guides/dashboard.md. Default on.
+      shows the API reference. See docs/guides/dashboard.md. Default on.
       RINGFENCE_DASHBOARD
   --sample-region on|off
       Whether a start without any region builds the sample region, a city to try routing
-      in, from data in the installed packages. See docs/guides/regions.md. Default on.
+      with, from data in the installed packages. See docs/guides/regions.md. Default on.
       RINGFENCE_SAMPLE_REGION
   --region-max-bytes BYTES
       Largest OpenStreetMap extract that is imported over HTTP; 0 imports none. Commands
@@ -262,8 +267,8 @@ A setting is taken from the first that has it: flag, environment variable, file,
       fetch their sources. Comma-separated, default none.
       RINGFENCE_SYNC_PRIVATE_ADDRESSES
   --sync-max-bytes BYTES
-      Largest source of a geofence sync, packed or unpacked. From 1024 to 68719476736,
-      default 1073741824.
+      Largest source of a geofence sync, before and after decompression. From 1024 to
+      68719476736, default 1073741824.
       RINGFENCE_SYNC_MAX_BYTES
   --sync-key KEY
       The key that encrypts the secrets of geofence syncs: 64 hexadecimal digits, the same
