@@ -181,7 +181,7 @@ async function copySettings(from: MoveCalls, to: MoveCalls, state: State): Promi
     throw error
   })
   if (theirs === undefined) {
-    state.refusals.push('settings: this interface does not give them; set them by hand.')
+    state.refusals.push('settings: they cannot be read from there; set them by hand.')
     return
   }
   const { settings: ours } = await to.call('GET', '/v1/settings')

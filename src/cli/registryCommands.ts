@@ -287,7 +287,9 @@ function listProjects({ projects }: OperatedRegistry, print: Print): number {
   if (list.length === 0) print(NO_PROJECT)
   for (const { id, name, disabled, quota, requests } of list) {
     print(`Project ${id}: ${name}${disabled ? ' (disabled)' : ''}`)
-    print(`  ${requests} requests this month, of ${quotaText(quota)}`)
+    print(
+      `  ${requests} requests this month, ${quota === null ? 'without a quota' : `of ${quotaText(quota)}`}`,
+    )
   }
   return 0
 }

@@ -106,7 +106,7 @@ export function authenticateRequest(
       'Unauthorized. A session counts only beside the header X-Ringfence-Environment: test or live.',
     )
   if (route.auth === 'session' || route.auth === 'account')
-    throw new ApiError(401, 'Unauthorized. This is for people: sign in. A key cannot do this.')
+    throw new ApiError(401, 'Unauthorized. Sign in with an account: a key cannot do this.')
   return authenticate(authorization, route.auth === 'secret' ? 'secret' : 'publishable', keys)
 }
 

@@ -71,9 +71,13 @@ export class BodyRoom {
         )
       this.slow++
       slowest.cutOff(
-        new ApiError(503, 'The body arrived too slowly, and another one needed its room. Send it again.', {
-          retryAfter: 1,
-        }),
+        new ApiError(
+          503,
+          'The body arrived too slowly, and its memory was needed for another one. Send it again.',
+          {
+            retryAfter: 1,
+          },
+        ),
       )
     }
     this.#add(holder, bytes)

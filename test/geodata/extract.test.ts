@@ -122,7 +122,7 @@ t.test('a file that is not an extract is refused with a clear message', async (t
   await refused(blob('OSMHeader', protobufText(4, 'Unheard-Of')), /needs "Unheard-Of" of its reader\.$/)
   await refused(
     blob('OSMHeader', protobufText(4, 'DenseNodes'), 6),
-    /compressed with another method than zlib\.$/,
+    /compressed with a method other than zlib\.$/,
   )
   await refused(blob('OSMData', Buffer.alloc(0)), /is not an OpenStreetMap PBF file\.$/)
   mkdirSync(join(folder, 'folder'))

@@ -186,7 +186,7 @@ t.test('a refused command gives a clear message and leaves nothing behind', asyn
     writeFileSync(join(mapRegionsFolder(data), 'regions.json'), '{"format":2}')
     t.match(await region('list', '--data', data), {
       code: 1,
-      output: /is of format 2; this version reads 1\.\n$/,
+      output: /has format 2; this version reads format 1\.\n$/,
     })
     writeFileSync(join(mapRegionsFolder(data), 'regions.json'), '{"for')
     t.match(await region('use', 'x', '--data', data), { code: 1, output: /regions\.json is damaged: / })

@@ -233,7 +233,7 @@ function readJson(path: string): object {
     throw new MapRegionsRefused(`${path} is damaged: ${cause.message}`, { cause })
   }
   if (found?.format === 1) return found
-  throw new MapRegionsRefused(`${path} is of format ${String(found?.format)}; this version reads 1.`)
+  throw new MapRegionsRefused(`${path} has format ${String(found?.format)}; this version reads format 1.`)
 }
 
 function replaceFile(path: string, text: string): void {

@@ -124,7 +124,7 @@ function unpack(blob: Uint8Array, path: string): Uint8Array {
     const field = tag >>> 3
     if (field === 1) return reader.bytes()
     if (field === 3) return inflateSync(reader.bytes(), { maxOutputLength: MAX_BLOB_BYTES })
-    if ((tag & 7) === 2) throw new ExtractRefused(`${path} is compressed with another method than zlib.`)
+    if ((tag & 7) === 2) throw new ExtractRefused(`${path} is compressed with a method other than zlib.`)
     reader.skipType(tag & 7)
   }
   throw new Error('The blob holds nothing.')

@@ -90,7 +90,7 @@ function failureOf(error: Error): UploadNews {
   if (error.name === 'StoreLocked')
     return { failed: 'Another import or command is working on the map regions. Try again.', isTold: true }
   if (error instanceof NameTaken)
-    return { failed: 'This is the name of a region of added addresses. Give another one.', isTold: true }
+    return { failed: 'A region of added addresses has this name. Choose another name.', isTold: true }
   const isTold = TOLD.some((one) => error instanceof one)
   return { failed: isTold ? error.message : (error.stack ?? error.message), isTold }
 }
