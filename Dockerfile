@@ -1,6 +1,6 @@
-# Ringfence, either engine and every role. docs/containers.md says how it is run.
+# The image of Ringfence, for both engines and every role. docs/containers.md says how to run it.
 #
-# The version is that of the npm package `node` in package-lock.json, which all tests run on; test/deploy holds the two together.
+# The version of Node is that of the npm package `node` in package-lock.json, with which all tests run; a test in test/deploy compares the two.
 ARG NODE_VERSION=22.23.3
 
 FROM node:${NODE_VERSION}-bookworm-slim AS packages
@@ -8,18 +8,18 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json ./
 COPY sdk/package.json sdk/
 COPY install install/
-# What the dashboard is built from, besides its own files.
+# The dashboard is built from these files and its own.
 COPY sdk/src sdk/src/
 COPY dashboard dashboard/
 COPY src/dashboard src/dashboard/
 COPY src/geometry/confidence.ts src/geometry/ringCrossing.ts src/geometry/
-# No package that the server loads needs a script of its own: native ones carry their binaries. What other platforms need, and the package
-# `node`, which is the Node that this image has already, are then removed: `npm run slim`, 500 MB. Before that it builds the dashboard.
-# After it the large data of packages are compressed: 233 MB become 79.
+# No package that the server loads needs an install script, because native packages contain their binaries. `npm run slim` then builds the
+# dashboard, and removes the files for other platforms and the package `node`, which the image does not need: 500 MB. After that, the large
+# data of packages are compressed: 233 MB become 79.
 RUN npm ci --omit=dev --workspaces=false --ignore-scripts --no-audit --no-fund \
  && node install/slim.ts \
  && node install/packData.ts
-# What the image can do: `all`; `regions`, without the data of IP addresses; `tracking`, without routing and geocoding as well.
+# What the image can do: `all`; `regions`, which leaves out the data of IP addresses; `tracking`, which also leaves out routing and geocoding.
 ARG FEATURES=all
 RUN case "$FEATURES" in \
       all) ;; \
@@ -30,7 +30,7 @@ RUN case "$FEATURES" in \
     esac
 
 FROM node:${NODE_VERSION}-bookworm-slim
-# tini: as process 1 Node would not end by a signal that comes before the server listens to signals. libbsd0: Valhalla is linked to it.
+# tini is process 1, because as process 1 Node would ignore a signal that arrives before the server listens for signals. libbsd0: Valhalla needs it.
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends tini libbsd0 \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* \
@@ -44,11 +44,11 @@ COPY docs docs/
 COPY workers workers/
 COPY src src/
 
-# MALLOC_ARENA_MAX, GLIBC_TUNABLES: docs/adr/0012-gather-under-load.md.
+# docs/adr/0012-gather-under-load.md explains MALLOC_ARENA_MAX and GLIBC_TUNABLES.
 ENV RINGFENCE_HOST=0.0.0.0 RINGFENCE_DATA=/data MALLOC_ARENA_MAX=2 GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 VOLUME /data
 EXPOSE 8080
-# The user `node` of the image, by number, so that Kubernetes sees that it is not root.
+# This is the user `node` of the image, by its number, so that Kubernetes sees that it is not root.
 USER 1000:1000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
