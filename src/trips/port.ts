@@ -50,9 +50,11 @@ export type TripQuestion = { readonly scope: ScopeId } & (
       readonly heard?: Heard
     }
   | {
-      /** Asks for one of the trips that the record moved last, in each partition that has any. */
+      /** Asks for one of the trips that the removal of a record concerns, in each partition that has any. */
       readonly ask: 'ofRecordEach'
       readonly recordId: string
+      /** Of the record: their trips that know no record are concerned, too. */
+      readonly userId?: string | undefined
     }
   | { readonly ask: 'list'; readonly list: TripList }
   | {

@@ -10,7 +10,7 @@ import { causeOf, commitStep, knownGeofences, tripAtCommit } from './step.ts'
 import { TRIPS } from './tripActor.ts'
 import { OF_TRIP, type TripRef } from './tripRef.ts'
 import { isFreed, type Reservation } from './reservation.ts'
-import { locationRecords, legRecord, tripContext, userRecord } from './tripRecord.ts'
+import { locationRecords, legRecord, tripJson, userRecord } from './tripRecord.ts'
 
 /** The last record and position of a trip's user, as the caller found them. */
 export interface Whereabouts {
@@ -150,7 +150,7 @@ function userOf(seen: Whereabouts | undefined): TripUser | undefined {
 
 function resultOf(
   partition: Partition,
-  { registry, time: now }: CommandCommit,
+  { registry }: CommandCommit,
   { leg: named, wantsLocations }: TripCall,
   trip: Trip,
   events: readonly string[],
@@ -164,7 +164,7 @@ function resultOf(
     isOver,
     hasEnded: isEnded(trip.status),
     userId: trip.userId ?? null,
-    trip: JSON.stringify(tripContext(trip, { now, settings })),
+    trip: tripJson(trip, settings),
     user: trip.user === undefined ? null : JSON.stringify(userRecord(trip.user)),
     locations: wantsLocations ? JSON.stringify(locationRecords(trail)) : null,
     leg: leg === undefined ? null : JSON.stringify(legRecord(leg)),

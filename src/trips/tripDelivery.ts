@@ -223,14 +223,14 @@ export class TripDelivery {
   }
 
   /** Removes the record from all trips. */
-  async #erase({ scope, user: { id: recordId } }: FeedRow): Promise<FeedOutcome> {
+  async #erase({ scope, user: { id: recordId, userId } }: FeedRow): Promise<FeedOutcome> {
     const { intake, directory, store, trips } = this.#ports
     // Most records have no trips, and a command costs more than a question.
-    const found = await trips.ask({ scope, ask: 'ofRecordEach', recordId })
+    const found = await trips.ask({ scope, ask: 'ofRecordEach', recordId, userId })
     for (const trip of found.trips) {
       const partition = locateTrip(store.salt, trip.id)!
       for (let hasMore = true; hasMore;) {
-        const erased = await intake.execute(TRIP_ERASURE, { partition, scope, recordId }, 0)
+        const erased = await intake.execute(TRIP_ERASURE, { partition, scope, recordId, userId }, 0)
         hasMore = erased.hasMore
         if (erased.canceled.length === 0) continue
         const names = directory.of(scope)

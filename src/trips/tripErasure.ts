@@ -5,12 +5,27 @@ import { endedBy } from './machine/change.ts'
 import { forgotten } from './machine/heard.ts'
 import { causeOf, commitStep } from './step.ts'
 import { TRIPS } from './tripActor.ts'
+import type { TripTable } from './tripTable.ts'
 
-/** The trips of one partition that a record moved last. */
+/** The trips of one partition that the removal of a record concerns. */
 export interface TripErasure {
   readonly partition: number
   readonly scope: ScopeId
   readonly recordId: string
+  readonly userId: string | undefined
+}
+
+/**
+ * The rows of the trips that the removal of a record concerns: those that it moved last, and those of its user that know
+ * no record at all.
+ */
+export function concernedBy(
+  table: TripTable,
+  scope: ScopeId,
+  { recordId, userId }: { readonly recordId: string; readonly userId?: string | undefined },
+): number[] {
+  const ofUser = userId === undefined ? [] : table.withoutRecord(scope, userId)
+  return [...table.ofRecord(scope, recordId), ...ofUser]
 }
 
 /** How many trips are changed in one commit. */
@@ -30,15 +45,15 @@ export const TRIP_ERASURE: CommandKind<
 
   partitionOf: ({ partition }) => partition,
 
-  encode: ({ partition, scope, recordId }) => [partition, scope, recordId],
+  encode: ({ partition, scope, recordId, userId }) => [partition, scope, recordId, userId ?? null],
   decode(packed) {
-    const [partition, scope, recordId] = packed as [number, ScopeId, string]
-    return { partition, scope, recordId }
+    const [partition, scope, recordId, userId] = packed as [number, ScopeId, string, string | null]
+    return { partition, scope, recordId, userId: userId ?? undefined }
   },
 
-  apply(partition, { scope, recordId }, commit) {
+  apply(partition, { scope, ...record }, commit) {
     const table = partition.tableOf(TRIPS)
-    const rows = [...table.ofRecord(scope, recordId)]
+    const rows = concernedBy(table, scope, record)
     const canceled: string[] = []
     for (const row of rows.slice(0, AT_ONCE)) {
       const trip = table.get(row)

@@ -48,7 +48,7 @@ export function tripEvent(
   settings: Settings,
   salt: StoreSalt,
 ): StoredEvent {
-  return tripEventWith(id, happening, trip, tripJson(trip, { now: -Infinity, settings }), cause, salt)
+  return tripEventWith(id, happening, trip, tripJson(trip, settings), cause, salt)
 }
 
 /**

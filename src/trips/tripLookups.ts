@@ -45,37 +45,47 @@ export class TripLookups {
     return chain(this.#users, scope, userId, this.#ofUser(scope, userId))
   }
 
-  /** The rows of the trips that the record moved last. */
+  /** The rows of the trips that the record moved last, or that had it as their user's latest. */
   ofRecord(scope: ScopeId, recordId: string): Iterable<number> {
     return chain(this.#records, scope, recordId, this.#ofRecord(scope, recordId))
   }
 
+  /** The rows of the trips of a user that know no record of theirs, because there was none yet. */
+  withoutRecord(scope: ScopeId, userId: string): Iterable<number> {
+    return this.ofRecord(scope, anyRecordOf(userId))
+  }
+
   /** Adds a row. */
-  link(row: number, { scope, id, externalId, userId, user }: Trip): void {
+  link(row: number, trip: Trip): void {
+    const { scope, id, externalId, userId } = trip
     this.#ids.add(row, idHash(id))
     this.#names.add(row, nameHash(scope, externalId), this.#named(scope, externalId))
     this.#linkUser(row, scope, userId)
-    this.#linkRecord(row, scope, user?.id)
+    this.#linkRecord(row, scope, recordOf(trip))
   }
 
   /** The trip of a row is about to be another one, with the same `_id` and externalId. */
-  relink(row: number, before: Trip, { scope, userId, user }: Trip): void {
+  relink(row: number, before: Trip, after: Trip): void {
+    const { scope, userId } = after
     if (before.userId !== userId) {
       if (before.userId !== undefined) this.#users.remove(row, nameHash(scope, before.userId))
       this.#linkUser(row, scope, userId)
     }
-    if (before.user?.id !== user?.id) {
-      if (before.user !== undefined) this.#records.remove(row, nameHash(scope, before.user.id))
-      this.#linkRecord(row, scope, user?.id)
+    const [was, is] = [recordOf(before), recordOf(after)]
+    if (was !== is) {
+      if (was !== undefined) this.#records.remove(row, nameHash(scope, was))
+      this.#linkRecord(row, scope, is)
     }
   }
 
   /** Removes a row. */
-  unlink(row: number, { scope, id, externalId, userId, user }: Trip): void {
+  unlink(row: number, trip: Trip): void {
+    const { scope, id, externalId, userId } = trip
+    const record = recordOf(trip)
     this.#ids.remove(this.#slot(scope, id))
     this.#names.remove(row, nameHash(scope, externalId))
     if (userId !== undefined) this.#users.remove(row, nameHash(scope, userId))
-    if (user !== undefined) this.#records.remove(row, nameHash(scope, user.id))
+    if (record !== undefined) this.#records.remove(row, nameHash(scope, record))
   }
 
   #linkUser(row: number, scope: ScopeId, userId: string | undefined): void {
@@ -104,8 +114,18 @@ export class TripLookups {
   }
 
   #ofRecord(scope: ScopeId, recordId: string): (row: number) => boolean {
-    return (row) => this.#trips.isOf(row, scope, (trip) => trip.user?.id === recordId)
+    return (row) => this.#trips.isOf(row, scope, (trip) => recordOf(trip) === recordId)
   }
+}
+
+/** The `_id` of the record whose removal concerns the trip. If it knows none, any record of its user does. */
+function recordOf({ user, userId }: Trip): string | undefined {
+  return user?.id ?? (userId === undefined ? undefined : anyRecordOf(userId))
+}
+
+/** A text that is no `_id`. */
+function anyRecordOf(userId: string): string {
+  return `of ${userId}`
 }
 
 /**

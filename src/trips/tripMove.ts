@@ -185,7 +185,7 @@ export function moveSurroundings(view: ScopeView, now: number): MoveSurroundings
   }
 }
 
-function resultOf(trip: Trip, { registry, time: now }: CommandCommit, events: readonly string[]): MovedTrip {
+function resultOf(trip: Trip, { registry }: CommandCommit, events: readonly string[]): MovedTrip {
   const { settings } = registry.scope(trip.scope)
   return {
     is: 'moved',
@@ -195,7 +195,7 @@ function resultOf(trip: Trip, { registry, time: now }: CommandCommit, events: re
     userId: trip.userId ?? null,
     hasEnded: isEnded(trip.status),
     isHeard: false,
-    trip: tripJson(trip, { now, settings }),
+    trip: tripJson(trip, settings),
     events,
   }
 }

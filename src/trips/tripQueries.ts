@@ -6,6 +6,7 @@ import type { ScopeView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { TopK } from '../users/topK.ts'
 import { isBefore } from '../users/userQueries.ts'
+import { concernedBy } from './tripErasure.ts'
 import { delayOf } from './machine/delay.ts'
 import { hears } from './machine/heard.ts'
 import { TRIPS } from './tripActor.ts'
@@ -94,7 +95,7 @@ export function* tripAnswerSteps(
     }
     case 'ofRecordEach': {
       const trips = partitions.flatMap((partition) => {
-        const [row = -1] = tableOf(partition).ofRecord(scope, question.recordId)
+        const [row = -1] = concernedBy(tableOf(partition), scope, question)
         return placesOf(partition, [row]).map((place) => writer.write(place, orderBy('createdAt'), false))
       })
       return { trips, hasMore: false }

@@ -9,7 +9,7 @@ import type { Course } from './tripCourses.ts'
 
 /** The time to which records refer, and what decides about delays. */
 export interface RecordContext {
-  /** No prediction is before this time, in epoch milliseconds; −Infinity for the moment of an update. */
+  /** No prediction is before this time, in epoch milliseconds; −Infinity for the moment of an update or a call. */
   readonly now: number
   readonly settings: Settings
 }
@@ -76,21 +76,20 @@ export function movingJson(
 }
 
 /**
- * {@link tripContext} as JSON. The events of a step and the answer to it show the same trip, so its text is written
- * once, unless it depends on the time.
+ * {@link tripContext} of the moment of a step, as JSON. The events of a step and the answer to it show the same trip, so
+ * its text is written once.
  */
-export function tripJson(trip: Trip, context: RecordContext): string {
-  const isTimeless = trip.scheduledArrivalAt === undefined
-  if (isTimeless && trip === lastTrip) return lastJson
-  const json = JSON.stringify(tripContext(trip, context))
-  if (isTimeless) {
+export function tripJson(trip: Trip, settings: Settings): string {
+  if (trip !== lastTrip || settings !== lastSettings) {
+    lastJson = JSON.stringify(tripContext(trip, { now: -Infinity, settings }))
     lastTrip = trip
-    lastJson = json
+    lastSettings = settings
   }
-  return json
+  return lastJson
 }
 
 let lastTrip: Trip | undefined
+let lastSettings: Settings | undefined
 let lastJson = ''
 
 /** A leg as the API returns it. */

@@ -174,7 +174,7 @@ export class TripShortcut implements FeedShortcut {
       }
       const shown = shownOf(row.update, moves)
       const { settings } = registry.scope(row.scope)
-      if (shown !== undefined) outcome.trip = tripJson(shown, { now: time, settings })
+      if (shown !== undefined) outcome.trip = tripJson(shown, settings)
     }
     current?.end(writer, events)
     this.#taken.length = 0

@@ -226,9 +226,14 @@ export class TripTable implements ActorTable {
     return this.#lookups.ofUser(scope, userId)
   }
 
-  /** The rows of the trips that the record moved last. */
+  /** The rows of the trips that the record moved last, or that had it as their user's latest. */
   ofRecord(scope: ScopeId, recordId: string): Iterable<number> {
     return this.#lookups.ofRecord(scope, recordId)
+  }
+
+  /** The rows of the trips of a user that know no record of theirs, because there was none yet. */
+  withoutRecord(scope: ScopeId, userId: string): Iterable<number> {
+    return this.#lookups.withoutRecord(scope, userId)
   }
 
   /** Stores a trip, and writes the row that makes this durable. */

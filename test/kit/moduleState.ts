@@ -65,7 +65,7 @@ const ALLOWED: Readonly<Record<Reason, readonly string[]>> = {
     'src/ingest/trackAnswer.ts sent received',
     'src/model/isoDate.ts seconds prefixes',
     'src/sync/schedule.ts formats',
-    'src/trips/tripRecord.ts lastTrip lastJson',
+    'src/trips/tripRecord.ts lastTrip lastSettings lastJson',
     'src/wire/texts.ts texts',
     'src/geo/atlas/regionNames.ts regions',
     'src/geo/geocoding/addressText.ts orders',
