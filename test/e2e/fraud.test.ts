@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { writeMmdb } from '../ip/mmdb.ts'
 import { EventSource } from '../kit/eventSource.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 import { ENCODINGS, Stream } from '../kit/stream.ts'
@@ -12,8 +13,16 @@ type Json = any
 const PROXY = '203.0.113.9'
 const lists = t.testdir({})
 writeFileSync(join(lists, 'proxies.txt'), `${PROXY}\n8.8.4.0/24\n`)
+writeMmdb(join(lists, 'cities.mmdb'), 'GeoLite2-City', {
+  '8.8.10.0/24': { country: { iso_code: 'US' }, location: { latitude: 40.7, longitude: -74 } },
+  '8.8.11.0/24': { country: { iso_code: 'DE' }, location: { latitude: 52.5, longitude: 13.4 } },
+})
 const server = await startServer(t, {
-  env: { RINGFENCE_IP_PROXY_FILES: join(lists, 'proxies.txt'), RINGFENCE_TRUSTED_PROXIES: '127.0.0.1' },
+  env: {
+    RINGFENCE_IP_PROXY_FILES: join(lists, 'proxies.txt'),
+    RINGFENCE_IP_CITY_FILE: join(lists, 'cities.mmdb'),
+    RINGFENCE_TRUSTED_PROXIES: '127.0.0.1',
+  },
 })
 const BERLIN = { latitude: 52.52, longitude: 13.405 }
 const PARIS = { latitude: 48.8566, longitude: 2.3522 }
@@ -148,6 +157,21 @@ t.test('proxies, by the lists of the operator', async (t) => {
   t.match(await fromAddress('192.168.1.1', { deviceId: 'home', ...BERLIN }), {
     user: { fraud: { proxy: false } },
   })
+})
+
+t.test('an address in another country, more than 1,000 km away, only with ipCountry', async (t) => {
+  const from = async (ip: string, deviceId: string, place: object): Promise<Json> => {
+    const { user, events } = await fromAddress(ip, { deviceId, ...place })
+    return [user.fraud.mocked, user.fraud.proxy, ...events.map(({ failureReasons }: Json) => failureReasons)]
+  }
+  t.strictSame(await from('8.8.10.1', 'not asked', BERLIN), [false, false])
+  await judge({ ipCountry: true })
+  const abroad = [true, false, ['fraud_mocked_inconsistent_ip_country']]
+  t.strictSame(await from('8.8.10.1', 'far', BERLIN), abroad)
+  t.strictSame(await from('8.8.11.1', 'here', BERLIN), [false, false])
+  t.strictSame(await from('8.8.11.1', 'next door', PARIS), [false, false], 'Paris is 880 km from Berlin')
+  t.strictSame(await from('8.8.11.1', 'at sea', AT_SEA), [false, false], 'in no country')
+  await judge()
 })
 
 t.test('blocked and bypassed, until they are taken from the list', async (t) => {

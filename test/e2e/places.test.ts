@@ -162,8 +162,12 @@ t.test(
   async (t) => {
     await set({ placeFilters: { chain: [], category: ['cafe'] } })
     t.match((await track('filtered', CAFE, { stopped: true })).user.place, { _id: cafe._id })
+    const { context } = await good('GET', `/v1/context?coordinates=${CAFE.latitude},${CAFE.longitude}`)
+    t.match(context.place, { _id: cafe._id }, 'contexts go by them, too')
     await set({ placeFilters: { chain: ['mcdonalds'], category: [] } })
     t.notHas((await good('GET', '/v1/users/filtered')).user, 'place')
+    const other = await good('GET', `/v1/context?coordinates=${CAFE.latitude},${CAFE.longitude}`)
+    t.not(other.context.place?._id, cafe._id)
     t.strictSame(types(await track('filtered', CAFE, { stopped: true })), [])
     await set({ placeFilters: null })
     t.strictSame(types(await track('filtered', CAFE, { stopped: true })), ['entered_place'], 'anew')

@@ -1,4 +1,5 @@
 /** Regions of users on a real server: across the border between El Paso and Ciudad Juárez, at sea, after a kill. */
+import { createHash } from 'node:crypto'
 import t from 'tap'
 import { EventSource } from '../kit/eventSource.ts'
 import { KEYS, startServer } from '../kit/server.ts'
@@ -85,6 +86,20 @@ t.test('across a border: the user, the events and their order', async (t) => {
     list.events.map(({ region }: Json) => region.code),
     ['MX', 'US'],
   )
+})
+
+t.test('the `_id` of a region is made of its type and code; only countries have a flag', async (t) => {
+  const { user } = await track('named', EL_PASO)
+  for (const type of ['country', 'state', 'dma', 'postalCode']) {
+    const region = user[type]
+    const name = type === 'state' ? `state/US-${region.code}` : `${type}/${region.code}`
+    t.equal(region._id, createHash('sha256').update(name).digest('hex').slice(0, 24), name)
+    const members = ['_id', 'code', 'name', 'type']
+    t.strictSame(
+      Object.keys(region).sort(),
+      type === 'country' ? ['_id', 'code', 'flag', 'name', 'type'] : members,
+    )
+  }
 })
 
 t.test('the regions of the user are those of the context', async (t) => {

@@ -109,6 +109,25 @@ t.test('by replay, stream and anonymously; a kill keeps them, erasure does not',
   t.strictSame(idsOf((await track('ann', KREUZLINGEN)).user), ['elsewhere'])
 })
 
+t.test('events count since the rule was set; another rule does not begin it again', async (t) => {
+  const sold = segment('sold', { event: { type: 'sold', atLeast: 2 } })
+  const sell = () => good('POST', '/v1/events', { deviceId: 'eve', name: 'sold' })
+  const now = async () => idsOf((await track('eve', KREUZLINGEN)).user)
+  await track('eve', KREUZLINGEN)
+  await sell()
+  await sell()
+  await set({ segments: [sold] })
+  t.strictSame(await now(), [], 'what was before does not count')
+  await sell()
+  t.strictSame(await now(), [])
+  await set({ segments: [segment('swiss', { country: 'CH' }), sold] })
+  t.strictSame(await now(), ['swiss'])
+  await sell()
+  t.strictSame(await now(), ['swiss', 'sold'])
+  await set({ segments: [segment('sold', { event: { type: 'sold', atLeast: 3 } })] })
+  t.strictSame(await now(), [], 'a rule that is changed begins again')
+})
+
 t.test('segments that are replaced, removed and hidden', async (t) => {
   await set({ segments: JSON.stringify([segment('german', { country: 'DE' })]) })
   t.strictSame(

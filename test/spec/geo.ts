@@ -113,7 +113,7 @@ analysis | unit:missing and unit:invalid where units are loaded | geocoding/vali
 
 # Regions, places and segments of a user (places and regions)
 settings | regions, places, chains nearby, segments, countries; off costs nothing | e2e/regions.test.ts: off: nothing of it on the user, and no events; e2e/places.test.ts: off: nothing of places is in users and events, and the context has them; e2e/segments.test.ts: segments that are replaced, removed and hidden
-regions | entered and exited for each kind, with a confidence by four points around | rules/regions.test.ts: state, DMA, postal code, country; exits before entries in each kind; rules/regions.test.ts: confidence: the points in four directions, as far away as the accuracy; e2e/regions.test.ts: across a border: the user, the events and their order
+regions | entered and exited for each kind, with a confidence by four points around | rules/regions.test.ts: state, DMA, postal code, country; exits before entries in each kind; rules/regions.test.ts: confidence: the points in four directions, as far away as the accuracy; e2e/regions.test.ts: across a border: the user, the events and their order; e2e/regions.test.ts: the \`_id\` of a region is made of its type and code; only countries have a flag
 places | candidates, order, confidence and the stop rule | rules/placeStep.test.ts: candidates: within 75 m, of the filters, with an accuracy up to 200 m; rules/placeStep.test.ts: order: distance outside, smaller area, chain, distance to the point, _id; rules/placeStep.test.ts: confidence: by the accuracy and how much farther the second is; rules/placeStep.test.ts: the stop rule: first at every update for placeMinimumStaySeconds; e2e/places.test.ts: minimumConfidence, accuracy
 state of a place | none to inside | rules/placeStep.test.ts: none, p by the stop rule with confidence ≥ minimum: in p, with the next candidates; e2e/places.test.ts: a walk into a café: passing by, stopping, staying, leaving
 state of a place | stays within 75 m | rules/placeStep.test.ts: in p, the first of the others is remembered, but p is not; e2e/places.test.ts: a walk into a café: passing by, stopping, staying, leaving
@@ -122,7 +122,7 @@ state of a place | left beyond 125 m | e2e/places.test.ts: a walk into a café: 
 state of a place | gone with the data or the filters | rules/placeStep.test.ts: what no longer passes the filters is gone silently; e2e/places.test.ts: filters: only the listed chains and categories; what no longer passes is gone silently
 nearby chains | an event when a watched chain comes near, again after 1.5 times the distance | rules/placeStep.test.ts: chains nearby: near within the radius, left beyond 1.5 times; e2e/places.test.ts: chains: top chains, chains nearby, your own ids
 topChains | the five that were visited most among the last 20 | rules/placeStep.test.ts: topChains: at most five of the last twenty, by visits, then the latest; e2e/places.test.ts: chains: top chains, chains nearby, your own ids
-segments | rules of metadata, regions, geofences, chains, categories and counted events | e2e/segments.test.ts: every kind of rule; e2e/segments.test.ts: bad rules are refused with their place, and nothing changes; actor/segments.test.ts: property: users are in the segments that a count of the whole log gives
+segments | rules of metadata, regions, geofences, chains, categories and counted events | e2e/segments.test.ts: every kind of rule; e2e/segments.test.ts: bad rules are refused with their place, and nothing changes; actor/segments.test.ts: property: users are in the segments that a count of the whole log gives; e2e/segments.test.ts: events count since the rule was set; another rule does not begin it again
 anonymous | the place and the regions that the client names are where it was | e2e/anonymousPlaces.test.ts: a walk has the events of a device, without durations; e2e/anonymousPlaces.test.ts: ids that name nothing drop out; too many are refused
 ways out | subscriptions, server-sent events, webhooks, lists, counts and NATS, by place, chain, category, region and reason of fraud | e2e/placeFilters.test.ts: subscriptions, server-sent events, webhooks and lists; delivery/nats.slow.test.ts: places, regions and fraud: a consumer of one subject gets its events
 exports | events as CSV and lines of JSON, with place, region and fraud | e2e/eventExport.test.ts: CSV: a row for each event, with its place, region, fraud, geofence and data; e2e/eventExport.test.ts: the filters of the list
@@ -151,7 +151,7 @@ replaced regions | tiles are those of the regions in service | maps/tiles.test.t
 
 # Fraud flags (fraud)
 settings | thresholds and lists, with limits | e2e/fraud.test.ts: settings: what is absent gets its default, and every rule; e2e/liveBadInput.slow.test.ts: blocked lists at their bound block their last entry, and over it are refused
-mocked | from a mock provider, or an IP address in another country | rules/fraud.test.ts: what the app says: mocked, compromised, sharing, verified; rules/fraud.test.ts: proxy, and an address in another country
+mocked | from a mock provider, or an IP address in another country | rules/fraud.test.ts: what the app says: mocked, compromised, sharing, verified; rules/fraud.test.ts: proxy, and an address in another country; e2e/fraud.test.ts: an address in another country, more than 1,000 km away, only with ipCountry
 jumped | farther and faster than the thresholds | rules/fraud.test.ts: jumped: farther and faster than the thresholds, less both accuracies
 compromised | as reported | rules/fraud.test.ts: what the app says: mocked, compromised, sharing, verified
 inaccurate | accuracy beyond the threshold | rules/fraud.test.ts: inaccurate: beyond the threshold, not at it, and not without an accuracy
@@ -160,6 +160,6 @@ sharing | as reported | rules/fraud.test.ts: what the app says: mocked, compromi
 verified | as reported | e2e/fraud.test.ts: verified tracks say at the root whether they passed
 blocked | by id, IP address or range | rules/fraud.test.ts: lists: by userId, deviceId, _id, address and range
 bypassed | by id | e2e/fraud.test.ts: blocked and bypassed, until they are taken from the list
-passed, failed_fraud | an event when it becomes false; dates of the last flags | e2e/fraud.test.ts: every field of the fraud of a user; failing is an event, passing again is none
+passed, failed_fraud | an event when it becomes false; dates of the last flags | e2e/fraud.test.ts: every field of the fraud of a user; failing is an event, passing again is none; e2e/eventOrder.test.ts: a track: regions, geofences, places, chains, beacons, fraud, trips
 countries | blocked and allowed: 451, nothing is stored | e2e/fraud.test.ts: countries: 451 for tracks and contexts, and nothing is stored
 `)
