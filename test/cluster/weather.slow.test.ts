@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { HostUsers } from '../../src/users/hostUsers.ts'
 import type { FencedOut } from '../../src/log/errors.ts'
+import { ApiError } from '../../src/runtime/errors.ts'
 import { aGeofence, Engine, HERE, MINUTE, runs, SALT, type World } from '../actor/kit.ts'
 import { RandomAtlas } from '../actor/randomAtlas.ts'
 import { randomFullSettings, Visitor } from '../actor/randomContext.ts'
@@ -41,6 +42,9 @@ t.test('property: both engines give the same results for the same input', async 
     place: 0,
     region: 0,
     failed_fraud: 0,
+    beacon: 0,
+    inSegments: 0,
+    barred: 0,
     repeats: 0,
     given: 0,
     taken: 0,
@@ -54,7 +58,10 @@ t.test('property: both engines give the same results for the same input', async 
       atlas.fetches = random.chance(0.5)
       const engine = new Engine({ partitions: PARTITIONS, atlas })
       const { world, clock } = engine
-      const settingsOf = () => randomFullSettings(random, [])
+      const settingsOf = () => ({
+        ...randomFullSettings(random, []),
+        blockedCountries: random.chance(0.3) ? ['V'] : [],
+      })
       world.set(0, settingsOf())
       for (let id = 1; id <= 12; id++) world.put(randomGeofence(random, id, place, spread, clock.now()))
       for (let id = 1; id <= 3; id++) world.putBeacon(randomBeacon(random, id, place, spread))
@@ -73,7 +80,7 @@ t.test('property: both engines give the same results for the same input', async 
       const pause = () => nextTurn()
       const gateways = [gatewayOf(calls, world, { pause }), gatewayOf(calls, world, { pause })]
 
-      const told: string[] = []
+      const answered: string[] = []
       let sequence = 0
       for (let round = 0; round < ROUNDS; round++) {
         clock.advance(Math.round(random.magnitude(1000, 10 * MINUTE)))
@@ -94,9 +101,16 @@ t.test('property: both engines give the same results for the same input', async 
             await track(gateways[((i >> 1) + 1) % 2]!, update)
         })
         for (const [i, promise] of distributed.entries()) {
-          const here = outcome((await embedded[i])!)
-          const there = outcome(await promise)
+          const told = (await embedded[i])!
           counts.updates++
+          if (told instanceof ApiError) {
+            assert.equal(told.code, 451)
+            assert.deepEqual(await promise, told)
+            counts.barred++
+            continue
+          }
+          const here = outcome(told)
+          const there = outcome(await promise)
           if (there.repeated) {
             // The first answer was lost, and the user may have moved since.
             counts.repeats++
@@ -104,7 +118,8 @@ t.test('property: both engines give the same results for the same input', async 
           }
           assert.deepEqual(plain(there.user), plain(here.user))
           assert.deepEqual(there.events.map(plain), here.events.map(plain))
-          for (const json of there.events) told.push(JSON.parse(json)._id)
+          for (const json of there.events) answered.push(JSON.parse(json)._id)
+          if (JSON.parse(here.user!).segments.length > 0) counts.inSegments++
         }
         await Promise.all([chaos, ...resent])
       }
@@ -114,12 +129,14 @@ t.test('property: both engines give the same results for the same input', async 
       const ids = events.map(({ id }) => id)
       assert.equal(new Set(ids).size, ids.length, 'G2: each event once')
       const known = new Set(ids)
-      for (const id of told) assert.ok(known.has(id), 'G5: what was told is in the log')
+      for (const id of answered) assert.ok(known.has(id), 'G5: what was told is in the log')
       counts.events += events.length
       for (const { json } of events) {
         const [, kind] =
-          /^user\.(?:entered_|exited_|nearby_)?(place|region|failed_fraud)/.exec(JSON.parse(json).type) ?? []
-        if (kind !== undefined) counts[kind as 'place' | 'region' | 'failed_fraud']++
+          /^user\.(?:entered_|exited_|nearby_)?(place|region|failed_fraud|beacon)/.exec(
+            JSON.parse(json).type,
+          ) ?? []
+        if (kind !== undefined) counts[kind as 'place' | 'region' | 'failed_fraud' | 'beacon']++
       }
       counts.given += hosts.given
       counts.taken += hosts.taken
@@ -136,7 +153,9 @@ t.test('property: both engines give the same results for the same input', async 
   )
   t.comment(JSON.stringify(counts))
   t.ok(counts.events > counts.updates / 20, 'worlds in which something happens')
-  t.ok(counts.place > 20 && counts.region > 20 && counts.failed_fraud > 20, 'events of every evaluator')
+  const { place, region, failed_fraud, beacon, inSegments, barred } = counts
+  for (const [what, count] of Object.entries({ place, region, failed_fraud, beacon, inSegments, barred }))
+    t.ok(count > 20, `${count} ${what}: every evaluator has something to do`)
   t.ok(counts.repeats > 0 && counts.given > 0 && counts.taken > 0)
 })
 
