@@ -153,6 +153,67 @@ t.test('a call is seen by tracks within a second, wherever they arrive', { skip 
   t.pass('T3')
 })
 
+t.test(
+  'a call is seen by the very next track that names the trip, wherever it arrives',
+  { skip },
+  async (t) => {
+    const api = alternating()
+    for (let i = 0; i < 20; i++) {
+      const externalId = `named-${i}`
+      const { trip } = await insist(api, 'POST', '/v1/trips', { externalId, mode: 'bike', ...HOME })
+      const tripOptions = { externalId, mode: 'car', metadata: { repeated: true } }
+      const at = { deviceId: externalId, latitude: -34.9, longitude: -56.3, accuracy: 5, tripOptions }
+      const { user } = await insist(api, 'POST', '/v1/track', at)
+      t.match(user.trip, { _id: trip._id, mode: 'bike', status: 'started' })
+      t.notHas(user.trip, 'metadata')
+      await insist(api, 'PATCH', `/v1/trips/${externalId}/update`, { metadata: { i } })
+      const next = await insist(api, 'POST', '/v1/track', at)
+      t.strictSame(next.user.trip.metadata, { i })
+      await insist(api, 'PATCH', `/v1/trips/${externalId}/update`, { status: 'canceled' })
+      t.notHas((await insist(api, 'POST', '/v1/track', at)).user, 'trip', 'the app ends its trip')
+    }
+  },
+)
+
+t.test('trips expire once, at their deadline, whoever owns their partitions by then', { skip }, async (t) => {
+  const api = alternating()
+  await insist(api, 'PATCH', '/v1/settings', { tripExpirationMinutes: 1 })
+  const deadlines = new Map<string, number>()
+  for (let i = 0; i < 40; i++) {
+    const externalId = `due-${i}`
+    const { trip } = await insist(api, 'POST', '/v1/trips', { externalId })
+    deadlines.set(externalId, Date.parse(trip.createdAt) + 60_000)
+    if (i % 2 === 0) continue
+    const started = await insist(api, 'PATCH', `/v1/trips/${externalId}/update`, { status: 'started' })
+    deadlines.set(externalId, Date.parse(started.trip.startedAt) + 60_000)
+  }
+  // The first owner is away when the first trips are due, and comes back while others are. Then the second one goes.
+  const [first, second] = cluster.actors
+  await sleep(Math.min(...deadlines.values()) - 2000 - Date.now())
+  for (const actor of [first!, second!]) {
+    await actor.end('SIGKILL')
+    await sleep(3000)
+    actor.start()
+    await actor.ready()
+  }
+  for (const [externalId, deadline] of deadlines) {
+    await until(async () => {
+      const { trip } = await insist(api, 'GET', `/v1/trips/${externalId}`)
+      return trip.status === 'expired'
+    })
+    const { trip } = await insist(api, 'GET', `/v1/trips/${externalId}`)
+    t.equal(Date.parse(trip.endedAt), deadline, externalId)
+  }
+  // Long enough for each owner's job to look at them again.
+  await sleep(3000)
+  for (const gateway of apis) {
+    const { events } = await insist(gateway, 'GET', '/v1/events?type=user.stopped_trip&limit=1000')
+    const names = (events as Body[]).map(({ trip }) => trip.externalId as string)
+    for (const externalId of deadlines.keys())
+      t.equal(names.filter((name) => name === externalId).length, 1, `${externalId}: once`)
+  }
+})
+
 interface Event {
   readonly _id: string
   readonly type: string

@@ -200,6 +200,11 @@ t.test('settings: what is absent gets its default, and every rule', async (t) =>
   await judge({ jumpSpeed: 500, blocked: ['a'] })
   const { fraud } = (await set({ fraud: JSON.stringify({ enabled: true, jumpMeters: 5 }) })).settings
   t.match(fraud, { enabled: true, jumpSpeed: 1000, jumpMeters: 5, blocked: [] }, 'replaced as a whole')
+  const form = `fraud=${encodeURIComponent(JSON.stringify({ enabled: true, blocked: ['b'] }))}`
+  const formed = await server.api('PATCH', '/v1/settings', form, testSecret, {
+    'content-type': 'application/x-www-form-urlencoded',
+  })
+  t.match(formed.body.settings.fraud, { enabled: true, jumpMeters: 10_000, blocked: ['b'] }, 'of a form, too')
   const many = Array.from({ length: 10_000 }, (_, i) => `user-${i}`)
   t.equal((await judge({ blocked: many })).settings.fraud.blocked.length, 10_000)
   for (const [bad, message] of [

@@ -217,6 +217,44 @@ t.test('legs on the way: each arrives, the departure starts the next, the last o
   t.strictSame(legs(ended.trip), ['completed', 'completed', 'canceled'], 'open legs get the same end')
 })
 
+t.test('a status that no leg can be given is refused', async (t) => {
+  const { trip } = await post({
+    externalId: 'refused',
+    legs: [{ coordinates: [1, 1] }, { coordinates: [2, 2] }],
+  })
+  const [{ _id: leg }] = trip.legs
+  const path = `/v1/trips/refused/legs/${leg}`
+  for (const body of [{ status: 'expired' }, { status: 'STARTED' }, { status: '' }, { status: 7 }, {}])
+    t.match(await server.api('PATCH', path, body), { status: 400, body: { meta: { param: 'status' } } })
+  t.strictSame((await tripOf('refused')).legs, trip.legs, 'nothing changes')
+  t.strictSame(told(await good('PATCH', path, { status: 'started' })), ['started_trip of refused'])
+  t.strictSame(told(await good('PATCH', path, { status: 'started' })), [], 'the same status')
+})
+
+t.test('approaching: by the trip’s own minutes, else its destination’s, else the project’s', async (t) => {
+  await good('PUT', '/v1/geofences/store/near', {
+    description: 'near',
+    type: 'circle',
+    coordinates: [HOME, LATITUDE],
+    radius: 100,
+    tripApproachingThreshold: 12,
+  })
+  // 10 km west of home are 19.5 minutes as the crow flies, 5 km are 9.75, and 2 km are 3.9.
+  const statusAt = async (userId: string, meters: number, body: object) => {
+    const near = { ...to('home'), destinationGeofenceExternalId: 'near' }
+    await post({ externalId: userId, userId, ...near, ...body })
+    return (await track(userId, meters, 0, { userId })).user.trip.status
+  }
+  t.equal(await statusAt('own', 10_000 + 200, { approachingThreshold: 20 }), 'approaching')
+  t.equal(await statusAt('own, less', 5000, { approachingThreshold: 9 }), 'started')
+  t.equal(await statusAt('its destination', 5000, {}), 'approaching')
+  t.equal(await statusAt('its destination, far', 10_000 + 200, {}), 'started')
+  t.equal(await statusAt('the project', 5000, to('home')), 'started')
+  t.equal(await statusAt('the project, near', 2000, to('home')), 'approaching')
+  await good('PATCH', '/v1/settings', { tripApproachingThreshold: null })
+  t.equal(await statusAt('none', 2000, to('home')), 'started')
+})
+
 t.test('25 legs are the most; an address counts before coordinates, a geofence before both', async (t) => {
   const legs = Array.from({ length: 25 }, (_, i) => ({ coordinates: [i, 1], arrivalRadius: '10' }))
   t.equal((await post({ externalId: 'many', legs })).trip.legs.length, 25)
