@@ -16,7 +16,7 @@ export const EXAMPLE = {
 export function firstStartText(keys: FirstKeys, url: string, flags: string): string {
   const [longitude, latitude] = EXAMPLE.center
   return `
-Four keys were made for the first project. They are kept hashed: this is the only time you see them.
+These are the four API keys of the first project. Of the secret keys, the server stores only hashes, so it never shows them again.
 
   test publishable   ${keys.testPublishable}
   live publishable   ${keys.livePublishable}
@@ -48,9 +48,10 @@ Ctrl-C stops the server.
  */
 export function laterStartText(url: string, flags: string): string {
   return `
+Dashboard: ${url}/
 API reference and guides: ${url}/docs
-Keys, by their last four characters: npm run keys -- list${flags}
-A key that was lost is replaced by a new one: npm run keys -- rotate testSecret${flags}
+List the keys by their last four characters: npm run keys -- list${flags}
+Replace a key that was lost: npm run keys -- rotate testSecret${flags}
 `
 }
 
