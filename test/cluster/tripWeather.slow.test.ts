@@ -18,6 +18,7 @@ import { ApiError } from '../../src/runtime/errors.ts'
 import type { FeedOutcomes } from '../../src/trips/feedOutcome.ts'
 import { HostTrips } from '../../src/trips/hostTrips.ts'
 import type { Trips } from '../../src/trips/port.ts'
+import { TRIP_EVENTS } from '../../src/trips/machine/table.ts'
 import { TripDispatcher } from '../../src/trips/tripDispatcher.ts'
 import { TripShortcut } from '../../src/trips/tripShortcut.ts'
 import { TripDelivery } from '../../src/trips/tripDelivery.ts'
@@ -25,12 +26,21 @@ import { TripService } from '../../src/trips/tripService.ts'
 import { ALL_ACTOR_TYPES } from '../../src/trips/tripTypes.ts'
 import { UserTrips } from '../../src/trips/userTrips.ts'
 import { HostUsers } from '../../src/users/hostUsers.ts'
-import { aGeofence, Engine, NOON, runs, SALT, World } from '../actor/kit.ts'
+import { Engine, NOON, runs, SALT, World } from '../actor/kit.ts'
 import { Random } from '../actor/world.ts'
 import fc from '../kit/fastCheck.ts'
 import { until } from '../kit/waiting.ts'
 import { directoryOf } from '../trips/crashKit.ts'
-import { Clients, drawStep, historyOf, HOME, USERS, type Step, type TripEngine } from '../trips/steps.ts'
+import {
+  Clients,
+  drawStep,
+  furnish,
+  historyOf,
+  typesOf,
+  USERS,
+  type Step,
+  type TripEngine,
+} from '../trips/steps.ts'
 import { FAIR, gatewayOf, Hosts, outcome, PARTITIONS, SimulatedCalls, track } from './kit.ts'
 
 const STORE = { partitions: PARTITIONS, salt: SALT }
@@ -39,8 +49,7 @@ const STORE = { partitions: PARTITIONS, salt: SALT }
 function fixture() {
   const clock = new ManualClock(NOON)
   const world = new World(clock)
-  world.set(0, { tripUpdateSeconds: 0, tripDelayThreshold: 5 })
-  world.put(aGeofence(1, HOME))
+  furnish(world)
   return { clock, world, directory: directoryOf(world, clock) }
 }
 type Fixture = ReturnType<typeof fixture>
@@ -210,6 +219,7 @@ async function distributed(random: Random, calls: SimulatedCalls) {
 
 t.test('property: trips are the same in both engines', async (t) => {
   const counts = { steps: 0, events: 0, repeats: 0, given: 0, taken: 0 }
+  const types = new Set<string>()
   await fc.assert(
     fc.asyncProperty(fc.integer(), async (seed) => {
       const random = new Random(seed)
@@ -241,6 +251,7 @@ t.test('property: trips are the same in both engines', async (t) => {
       const expected = here.history()
       assert.deepEqual(there.history(), expected)
       counts.events += Object.values(expected.events).reduce((sum, list) => sum + list.length, 0)
+      for (const type of Object.keys(typesOf(expected.events))) types.add(type)
       counts.repeats += there.repeats()
       counts.given += there.hosts.given
       counts.taken += there.hosts.taken
@@ -250,5 +261,6 @@ t.test('property: trips are the same in both engines', async (t) => {
   )
   t.comment(JSON.stringify(counts))
   t.ok(counts.events > counts.steps / 4, 'trips to which something happens')
+  t.strictSame([...types].sort(), Object.values(TRIP_EVENTS).sort(), 'events of every type')
   t.ok(counts.given > 0 && counts.taken > 0)
 })

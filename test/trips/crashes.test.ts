@@ -10,14 +10,15 @@ import t from 'tap'
 import type { FeedDispatcher } from '../../src/actor/host.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
+import { TRIP_EVENTS } from '../../src/trips/machine/table.ts'
 import { TripShortcut } from '../../src/trips/tripShortcut.ts'
 import { ALL_ACTOR_TYPES } from '../../src/trips/tripTypes.ts'
-import { aGeofence, Engine, MemoryEvents, MemoryLog, MINUTE, NOON, runs, SALT, World } from '../actor/kit.ts'
+import { Engine, MemoryEvents, MemoryLog, MINUTE, NOON, runs, SALT, World } from '../actor/kit.ts'
 import { Random } from '../actor/world.ts'
 import fc from '../kit/fastCheck.ts'
 import { until } from '../kit/waiting.ts'
 import { CRASH_POINTS, directoryOf, Life, SHORTCUT_PARTS, type CrashPoint } from './crashKit.ts'
-import { Clients, drawStep, historyOf, HOME, USERS, type Step } from './steps.ts'
+import { Clients, drawStep, furnish, historyOf, typesOf, USERS, type Step } from './steps.ts'
 
 const DAY = 24 * 60 * MINUTE
 const GONE = Symbol('the process has ended')
@@ -61,8 +62,7 @@ class Scene {
     this.#mostFirst = mostFirst
     this.#plan = plan
     this.#seen = ended
-    this.world.set(0, { tripUpdateSeconds: 0, tripDelayThreshold: 5 })
-    this.world.put(aGeofence(1, HOME))
+    furnish(this.world)
     this.#life = this.#start()
   }
 
@@ -139,11 +139,7 @@ class Scene {
  * All steps of all users, and in the end the trips expire.
  * @param expires called before that
  */
-async function play(
-  scene: Scene,
-  phases: readonly (readonly Step[])[],
-  expires: () => void,
-): Promise<unknown> {
+async function play(scene: Scene, phases: readonly (readonly Step[])[], expires: () => void) {
   const answers: string[][] = []
   for (const steps of phases) {
     scene.clock.advance(20_000)
@@ -167,6 +163,7 @@ async function play(
 
 t.test('property: a process that ends anywhere leaves the trips of one that never ended', async (t) => {
   const points = new Map<CrashPoint, number>()
+  const types = new Map<string, number>()
   let ends = 0
   await fc.assert(
     fc.asyncProperty(fc.integer(), async (seed) => {
@@ -199,11 +196,15 @@ t.test('property: a process that ends anywhere leaves the trips of one that neve
       const expected = await play(calm, phases, () => {})
       const blurred = blur(actual, expected)
       assert.deepEqual(blurred, expected)
+      for (const [type, count] of Object.entries(typesOf(expected.events)))
+        types.set(type, (types.get(type) ?? 0) + count)
       ends += disturbed.ends
     }),
     runs(25),
   )
   t.comment(`${ends} ends: ${JSON.stringify(Object.fromEntries([...points].sort()))}`)
+  t.comment(JSON.stringify(Object.fromEntries(types)))
+  t.strictSame([...types.keys()].sort(), Object.values(TRIP_EVENTS).sort(), 'events of every type')
   const missed = CRASH_POINTS.filter((point) => !points.has(point))
   // With many runs it ends at each of them.
   if (ends > 1000) t.strictSame(missed, [])

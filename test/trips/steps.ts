@@ -10,12 +10,19 @@ import type { TripService, Wanted } from '../../src/trips/tripService.ts'
 import type { TripFields } from '../../src/trips/tripFields.ts'
 import type { Random } from '../actor/world.ts'
 import { tripsOf } from './tripKit.ts'
+import { aGeofence, MINUTE, NOON, type World } from '../actor/kit.ts'
 
 /** The last one has legs; nobody knows the name of the last but one, whose trips are named by tripOptions. */
 export const USERS = ['ann', 'bob', undefined, 'eve']
-const METERS = [0, 60, 1000, 4000, 20_000, 80_000]
+const WRONG_METERS = 4000
+/** Often where the other geofence is, so that each run of a test enters it on the way. */
+const METERS = [0, 60, 1000, WRONG_METERS, WRONG_METERS, 20_000, 80_000]
 const STATUSES = ['pending', 'started', 'approaching', 'arrived', 'completed', 'canceled'] as const
-export const HOME = { tag: 'store', externalId: 'home' }
+const HOME = { tag: 'store', externalId: 'home' }
+/** One of the notes of a call comes with this. Whoever is farther away than a few kilometres will be late. */
+const LATE_NOTE = 2
+const SCHEDULED_AT = NOON + 10 * MINUTE
+const DEGREE_METERS = 111_195
 const LEGS = [0.05, 0].map((longitude) => ({
   id: undefined,
   target: { form: 'coordinates', position: [longitude, 0], radius: 100 } as const,
@@ -38,15 +45,25 @@ export type Step =
   | { readonly kind: 'patch'; readonly status: (typeof STATUSES)[number]; readonly note: number }
   | { readonly kind: 'post'; readonly note: number }
   | { readonly kind: 'leg'; readonly leg: number; readonly status: (typeof STATUSES)[number] }
+  | { readonly kind: 'order'; readonly isWestFirst: boolean }
   | { readonly kind: 'delete' | 'remove' }
 
+/** The settings and geofences that the steps need. */
+export function furnish(world: World): void {
+  world.set(0, { tripUpdateSeconds: 0, tripDelayThreshold: 5, tripWrongDestinationEvents: true })
+  world.put(aGeofence(1, HOME))
+  const shape = { kind: 'circle', center: [-WRONG_METERS / DEGREE_METERS, 0], radius: 100 } as const
+  world.put(aGeofence(2, { ...HOME, externalId: 'another one', shape }))
+}
+
 export function drawStep(random: Random): Step {
-  const dice = random.below(24)
+  const dice = random.below(25)
   const note = random.below(3)
   if (dice < 14) return { kind: 'track', meters: random.pick(METERS) }
   if (dice < 17) return { kind: 'patch', status: random.pick(STATUSES), note }
   if (dice < 20) return { kind: 'post', note }
   if (dice < 22) return { kind: 'leg', leg: random.below(2), status: random.pick(STATUSES) }
+  if (dice < 23) return { kind: 'order', isWestFirst: random.chance(0.5) }
   return { kind: random.chance(0.5) ? 'delete' : 'remove' }
 }
 
@@ -91,7 +108,11 @@ export class Clients {
     const name = `order-${index}`
     const hasLegs = index === USERS.length - 1
     const note = (of: { readonly note: number }): Wanted => ({
-      fields: { ...NO_FIELDS, metadata: { note: of.note } },
+      fields: {
+        ...NO_FIELDS,
+        metadata: { note: of.note },
+        scheduledArrivalAt: of.note === LATE_NOTE ? SCHEDULED_AT : undefined,
+      },
       wantsLocations: false,
     })
     const whole = (of: { readonly note: number }): Wanted => ({
@@ -105,7 +126,7 @@ export class Clients {
           deviceId: `phone-${index}`,
           userId,
           latitude: 0,
-          longitude: -step.meters / 111_195,
+          longitude: -step.meters / DEGREE_METERS,
           accuracy: 5,
           foreground: true,
           stopped: false,
@@ -120,7 +141,7 @@ export class Clients {
         const answer = (await this.#parts.insist((engine) => engine.track(update))).answer!
         this.told.push(...answer.events)
         const trip = answer.trip === null ? undefined : JSON.parse(answer.trip)
-        return JSON.stringify([trip?.status, trip?.externalId, trip?.eta])
+        return JSON.stringify([trip?.status, trip?.externalId, trip?.eta, trip?.delay])
       }
       case 'patch':
         return this.#call(({ service }) =>
@@ -139,6 +160,15 @@ export class Clients {
           const legs = found && (JSON.parse(found.trip).legs as { _id: string }[] | undefined)
           const leg = { legId: legs?.[step.leg]?._id ?? 'none', status: step.status }
           return service.legs(0, name, { leg, wantsLocations: false })
+        })
+      case 'order':
+        return this.#call(async ({ service }) => {
+          const found = await service.find(0, name)
+          const legs = ((found && JSON.parse(found.trip).legs) ?? []) as KnownLeg[]
+          const longitude = ({ destination }: KnownLeg) => destination.location.coordinates[0]
+          const west = legs.toSorted((a, b) => longitude(a) - longitude(b)).map(({ _id }) => _id)
+          const order = step.isWestFirst ? west : west.toReversed()
+          return service.legs(0, name, { order, wantsLocations: false })
         })
       case 'delete': {
         // By its `_id`, because a repetition by name would find the trip that had the name before.
@@ -160,6 +190,21 @@ export class Clients {
     if (isRepeated) return ''
     return answer === undefined ? 'refused' : JSON.parse(answer.trip).status
   }
+}
+
+interface KnownLeg {
+  readonly _id: string
+  readonly destination: { readonly location: { readonly coordinates: readonly [number, number] } }
+}
+
+/** How many events of each type there are. */
+export function typesOf(events: Readonly<Record<string, readonly unknown[]>>): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const event of Object.values(events).flat()) {
+    const { type } = event as { type: string }
+    counts[type] = (counts[type] ?? 0) + 1
+  }
+  return counts
 }
 
 /** What must be the same, however often the process ended. */
