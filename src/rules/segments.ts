@@ -96,9 +96,8 @@ export function stepSegments(
   if (segments.length === 0)
     return before === NO_SEGMENTS ? undefined : { segments: NO_SEGMENTS, until: Infinity }
   const program = programOf(segments)
-  let counts = currentCounts(before.counts, program)
-  for (const transition of transitions)
-    counts = countTransition(counts, program, transition, situation.now.time)
+  const happened = transitions.map((transition) => happenedOf(transition, situation.now.time))
+  const counts = countAll(currentCounts(before.counts, program), program, happened)
   const user = userAfter(after, situation)
   const members: number[] = []
   let until = Infinity
@@ -126,7 +125,7 @@ export function countConversion(
 ): SegmentStays {
   if (segments.length === 0) return before
   const program = programOf(segments)
-  const counted = countAs(before.counts, program, type, createdAt, () => true)
+  const counted = countAll(before.counts, program, [{ type, createdAt, fits: () => true }])
   return counted === before.counts ? before : staysOf(before.members, currentCounts(counted, program))
 }
 
@@ -141,45 +140,73 @@ function currentCounts(counts: readonly EventCount[], { numbers }: Program): rea
     : counts.filter(({ segment }) => numbers.has(segment))
 }
 
-function countTransition(
-  counts: readonly EventCount[],
-  program: Program,
-  transition: Transition,
-  time: number,
-): readonly EventCount[] {
+/** An event, as far as conditions ask about it. */
+interface Happened {
+  readonly type: string
+  readonly createdAt: number
+  fits(event: EventCondition): boolean
+}
+
+function happenedOf(transition: Transition, time: number): Happened {
   const { type, geofence, beacon, place } = transition
   const { tag, externalId } = geofence ?? beacon ?? {}
-  const createdAt = (transition.geofence && transition.at?.time) ?? time
-  return countAs(
-    counts,
-    program,
+  return {
     type,
-    createdAt,
-    (event) =>
+    createdAt: (transition.geofence && transition.at?.time) ?? time,
+    fits: (event) =>
       (event.tag === undefined || event.tag === tag) &&
       (event.externalId === undefined || event.externalId === externalId) &&
       (event.chain === undefined || event.chain === place?.chain?.slug) &&
       (event.category === undefined || place?.categories.includes(event.category) === true),
-  )
+  }
 }
 
-function countAs(
+/**
+ * The counts with all events of an update. The obvious way makes new counts for each event. Here the times of a
+ * condition are collected first, because an update may enter ten thousand geofences.
+ * @returns the same array if nothing counts any of them
+ */
+function countAll(
   counts: readonly EventCount[],
   program: Program,
-  type: string,
-  createdAt: number,
-  fits: (event: EventCondition) => boolean,
+  happened: readonly Happened[],
 ): readonly EventCount[] {
-  for (const counter of program.counters.get(type) ?? [])
-    if (fits(counter.event)) counts = withTime(counts, counter, createdAt)
+  const added = new Map<Counter, number[]>()
+  for (const { type, createdAt, fits } of happened)
+    for (const counter of program.counters.get(type) ?? []) {
+      if (!fits(counter.event)) continue
+      const times = added.get(counter)
+      if (times === undefined) added.set(counter, [createdAt])
+      else keepLatest(times, createdAt, counter.event.atLeast)
+    }
+  for (const [counter, times] of added) counts = withTimes(counts, counter, times)
   return counts
 }
 
-function withTime(counts: readonly EventCount[], counter: Counter, createdAt: number): readonly EventCount[] {
+/**
+ * Adds a time to the latest ones.
+ * @param times ascending, at most `most` of them
+ */
+function keepLatest(times: number[], time: number, most: number): void {
+  if (times.length === most) {
+    if (time <= times[0]!) return
+    times.shift()
+  }
+  let at = times.length
+  while (at > 0 && times[at - 1]! > time) at--
+  times.splice(at, 0, time)
+}
+
+/** @param more ascending */
+function withTimes(
+  counts: readonly EventCount[],
+  counter: Counter,
+  more: readonly number[],
+): readonly EventCount[] {
   const { segment, condition, event } = counter
   const place = counts.findIndex((one) => one.segment === segment && one.condition === condition)
-  if (place < 0) return [...counts, { segment, condition, times: [createdAt] }]
-  const times = [...counts[place]!.times, createdAt].sort((a, b) => a - b).slice(-event.atLeast)
+  if (place < 0) return [...counts, { segment, condition, times: more }]
+  const times = [...counts[place]!.times, ...more].sort((a, b) => a - b).slice(-event.atLeast)
   return counts.with(place, { segment, condition, times })
 }
 
