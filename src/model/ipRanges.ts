@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import { parseIpAddress, parseUnmapped, type IpAddress } from './ipAddress.ts'
+import { isMapped, parseIpAddress, parseUnmapped, type IpAddress } from './ipAddress.ts'
 
 /** One range: all addresses of a family whose first `bits` bits are those of `base`. */
 interface IpRange {
@@ -57,8 +57,7 @@ function parseRange(item: string): IpRange {
   if (wildcard !== null) bits = size - (text.includes('.') ? 8 : 16)
   else if (cidr !== null) bits = Number(cidr[2])
   if (bits > size) throw brokenRange(item)
-  if (!isV4 && given.isIPv4MappedAddress() && bits >= 96)
-    return { base: given.toIPv4Address(), bits: bits - 96 }
+  if (!isV4 && isMapped(given) && bits >= 96) return { base: given.toIPv4Address(), bits: bits - 96 }
   return { base: given, bits }
 }
 
