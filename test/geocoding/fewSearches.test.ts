@@ -23,6 +23,8 @@ const STREETS = ['Oak', 'Elm', 'Pine', 'Park', 'Lake']
 /** So many that not all of them are looked at. */
 const MAIN_STREETS = 130
 const MOST_LOOKED_AT = 200
+/** How many results an answer has at most. */
+const MOST_RESULTS = 10
 /** How many more searches an index may take for an address that exists. */
 const FEW = 2
 
@@ -86,4 +88,12 @@ t.test('a validation looks up the areas around the houses and streets that fit b
   t.equal(result.verificationStatus, 'verified')
   t.match(address, { addressLabel: '10 MAIN ST', city: 'BUFFALO', postalCode: '14201' })
   t.ok(looked > 0 && looked <= MOST_LOOKED_AT, `${looked} look-ups`)
+})
+
+t.test('what houses of one street name lie in is only looked up for those that are shown', async (t) => {
+  const lookUps = t.capture(SearchSources.prototype, 'surroundings', SearchSources.prototype.surroundings)
+  const found = find('10 Main Street')
+  t.equal(found.length, MOST_RESULTS)
+  t.match(found[0], { addressLabel: '10 Main Street', city: 'Buffalo', confidence: 'exact' })
+  t.equal(lookUps().length, found.length)
 })

@@ -171,7 +171,8 @@ export class PlaceDatabaseWriter implements RecordSink {
     const index = new SearchIndexWriter(database)
     for (const document of searchDocuments(this.#file, this.#spellings)) index.add(document)
     index.finish()
-    database.exec('ANALYZE')
+    // With these samples, the text index would prepare its own statements anew at each use.
+    database.exec('ANALYZE; DROP TABLE IF EXISTS sqlite_stat4')
     database.close()
   }
 

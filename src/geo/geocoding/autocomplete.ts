@@ -14,8 +14,8 @@ import { Searches } from './searches.ts'
 import type { SearchSources } from './sources.ts'
 import { MATCHED } from './textScore.ts'
 
-/** How many digits the longest house number with a block has: `123456-7890`. */
-const MOST_DIGITS = 10
+/** The lowest and the highest number of a street without any. */
+const NO_NUMBERS = [0, -1] as const
 /**
  * How many candidates are looked at for each result, because many are of a layer or country that is not wanted, or
  * duplicates.
@@ -84,8 +84,8 @@ function addressOf({ candidate, around }: Ranked, { near, now }: AutocompleteQue
   const { area, position } = candidate
   const address =
     area === undefined
-      ? recordAddress(candidate, around, now)
-      : areaAddress(area.layer, around, position, now)
+      ? recordAddress(candidate, around(), now)
+      : areaAddress(area.layer, around(), position, now)
   if (address === undefined || near === undefined) return address
   const meters = pointDistance(near[1], near[0], position[1], position[0])
   return { ...address, distance: Math.round(meters) }
@@ -123,8 +123,10 @@ function housesOf(
   if (!isPrefix)
     return region.housesOf(street.id, [value, value], limit).filter(({ number }) => numberKey(number) === key)
   const houses: StoredAddress[] = []
-  for (let scale = 1; value * scale < 10 ** MOST_DIGITS && houses.length < limit; scale *= 10) {
+  const [low, high] = street.numbers ?? NO_NUMBERS
+  for (let scale = 1; value * scale <= high && houses.length < limit; scale *= 10) {
     const range = [value * scale, (value + 1) * scale - 1] as const
+    if (range[1] < low && value > 0) continue
     for (const house of region.housesOf(street.id, range, limit))
       if (numberKey(house.number).startsWith(key) && houses.length < limit) houses.push(house)
     if (value === 0) break

@@ -110,8 +110,9 @@ function confidenceOf(
 }
 
 function addressOf({ candidate, around }: Ranked, now: number): Address | undefined {
-  if (candidate.area !== undefined) return areaAddress(candidate.area.layer, around, candidate.position, now)
-  return recordAddress(candidate, around, now)
+  if (candidate.area !== undefined)
+    return areaAddress(candidate.area.layer, around(), candidate.position, now)
+  return recordAddress(candidate, around(), now)
 }
 
 function asFallback(one: Ranked, address: Address | undefined): Graded | undefined {
@@ -154,7 +155,7 @@ function areaNamed(
   const isEnough = (): boolean => false
   const options = { countries, language, isEnough, most: MOST_AREAS_LOOKED_AT, leastText: 0 }
   const [finest] = rank(sources, query, [...candidates.values()], named, options)
-    .filter(({ candidate, around }) => isMoreThanNamesake(named, candidate, around))
+    .filter(({ candidate, around }) => isMoreThanNamesake(named, candidate, around()))
     .sort(
       (a, b) => LAYERS.indexOf(a.candidate.layer) - LAYERS.indexOf(b.candidate.layer) || b.score - a.score,
     )
@@ -174,7 +175,8 @@ function isStreetOf(query: Query, { candidate, fits }: Ranked): boolean {
 
 /** An area around a street. Its position is only known if the data contain the area. */
 function areaOf({ around, candidate }: Ranked, layer: CoarseLayer, now: number): Address | undefined {
-  return areaAddress(layer, around, around.areas.get(layer)?.position ?? candidate.position, now)
+  const here = around()
+  return areaAddress(layer, here, here.areas.get(layer)?.position ?? candidate.position, now)
 }
 
 function isNamedArea(query: Query, { area, fits, share }: GeocodeCandidate, { tail }: NamedAreas): boolean {

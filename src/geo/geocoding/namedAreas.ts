@@ -100,25 +100,26 @@ export function isApart(query: Query, words: readonly number[], tail: ReadonlySe
 
 /**
  * Whether a candidate is where the query says. Its own name, such as `Calle Uruguay`, does not tell where it is.
+ * @param around is only called if the query names an area
  * @param fits how the words fit the candidate and the areas that contain it
  */
 export function isWhereNamed(
   named: NamedAreas,
   candidate: GeocodeCandidate,
-  around: Surroundings,
+  around: () => Surroundings,
   fits: Float64Array,
 ): boolean {
   const isOwn = (words: readonly number[]): boolean =>
     words.every((index) => candidate.fits[index]! >= MATCHED)
   for (const { words, countries, states } of named.regions) {
-    if (!isOwn(words) && !isInRegion({ countries, states }, around)) return false
+    if (!isOwn(words) && !isInRegion({ countries, states }, around())) return false
   }
   const { area, layer } = candidate
   if (area !== undefined) return true
   const { postalCode, cities } = named
-  if (postalCode !== undefined && !isOwn([postalCode.word]) && around.postalCode !== undefined) {
-    const sameArea = around.postalCode.toLowerCase().slice(0, 3) === postalCode.text.slice(0, 3)
-    if (layer === 'address' && !sameArea) return false
+  if (postalCode !== undefined && layer === 'address' && !isOwn([postalCode.word])) {
+    const code = around().postalCode?.toLowerCase().slice(0, 3)
+    if (code !== undefined && code !== postalCode.text.slice(0, 3)) return false
   }
   const asked = cities.filter(({ words }) => !isOwn(words))
   if (asked.length === 0) return true

@@ -21,7 +21,8 @@ const NEAR_METERS = 10_000
 
 export interface Ranked {
   readonly candidate: GeocodeCandidate
-  readonly around: Surroundings
+  /** The areas around the candidate. They are looked up when they are first asked for. */
+  readonly around: () => Surroundings
   /** For each word of the query, how well it fits the candidate or the areas around it. */
   readonly fits: Float64Array
   readonly score: number
@@ -43,7 +44,8 @@ export interface RankingOptions {
 
 /**
  * Ranks candidates. Finding the areas around a candidate takes most of the time, so it is only done for those that may
- * be among the best, in the order of the score that they have if the areas fit perfectly.
+ * be among the best, in the order of the score that they have if the areas fit perfectly. For a candidate whose own name
+ * and number have every word of the query, it is left to those who show it.
  * @returns the candidates in no order
  */
 export function rank(
@@ -67,7 +69,8 @@ export function rank(
     if (looked >= most || isEnough(ranked, best)) break
     if (countries.length > 0 && !countries.includes(countryAt(candidate.position)?.code ?? '')) continue
     looked++
-    const around = surroundingsOfCandidate(sources, candidate, language)
+    let kept: Surroundings | undefined
+    const around = (): Surroundings => (kept ??= surroundingsOfCandidate(sources, candidate, language))
     const fits = fitContext(query, candidate.fits, contextWords(around, candidate))
     const text = textScore(query, fits, candidate.share)
     if (text < leastText || !isWhereNamed(named, candidate, around, fits)) continue
@@ -97,8 +100,8 @@ function surroundingsOfCandidate(
  * The words of everything that contains a record, in all languages. For a house, also those of the street's other
  * parts.
  */
-function* contextWords(around: Surroundings, { street, layer }: GeocodeCandidate): Generator<Word> {
-  const { country, state, stateCode, county, city, borough, neighborhood, postalCode, areas } = around
+function* contextWords(around: () => Surroundings, { street, layer }: GeocodeCandidate): Generator<Word> {
+  const { country, state, stateCode, county, city, borough, neighborhood, postalCode, areas } = around()
   if (layer === 'place' && street !== undefined) yield* wordsOf(street)
   for (const name of [city, neighborhood, borough, county, state, postalCode])
     if (name !== undefined) yield* wordsOf(name)

@@ -46,8 +46,8 @@ export function fitName(query: Query, name: readonly Word[], taken: ReadonlySet<
   const best = new Float64Array(name.length)
   for (const [index, asked] of query.words.entries()) {
     if (taken.has(index)) continue
-    for (const [at, word] of name.entries()) {
-      const quality = fit(asked, word)
+    for (let at = 0; at < name.length; at++) {
+      const quality = fit(asked, name[at]!)
       if (quality > fits[index]!) fits[index] = quality
       if (quality > best[at]!) best[at] = quality
     }
@@ -67,15 +67,24 @@ export function fitName(query: Query, name: readonly Word[], taken: ReadonlySet<
   return { fits, share: all === 0 ? 0 : sum / all, isNamed: isNamed || isBegun }
 }
 
-/** Adds how well the words of a query fit the words around a record. */
+/**
+ * Adds how well the words of a query fit the words around a record.
+ * @param context is only read until all words of the query fit
+ */
 export function fitContext(query: Query, fits: Float64Array, context: Iterable<Word>): Float64Array {
+  let open = [...fits.keys()].filter((index) => fits[index]! < EQUAL)
+  if (open.length === 0) return fits
   const all = Float64Array.from(fits)
   for (const word of context) {
-    for (const [index, asked] of query.words.entries()) {
-      if (all[index]! >= EQUAL) continue
-      const quality = fit(asked, word)
+    let isClosed = false
+    for (const index of open) {
+      const quality = fit(query.words[index]!, word)
       if (quality > all[index]!) all[index] = quality
+      if (quality >= EQUAL) isClosed = true
     }
+    if (!isClosed) continue
+    open = open.filter((index) => all[index]! < EQUAL)
+    if (open.length === 0) break
   }
   return all
 }

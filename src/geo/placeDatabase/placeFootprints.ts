@@ -38,7 +38,7 @@ export class PlaceFootprints {
     this.#byKey = database.prepare(`SELECT ${COLUMNS} FROM place WHERE key = ?`)
     this.#inBox = database.prepare(
       `SELECT ${COLUMNS} FROM ${FOOTPRINT_BOX} AS box JOIN place USING (id)
-       WHERE box.west <= @east AND box.east >= @west AND box.south <= @north AND box.north >= @south LIMIT @limit`,
+       WHERE box.west <= @east AND box.east >= @west AND box.south <= @north AND box.north >= @south LIMIT CAST(@limit AS INTEGER)`,
     )
   }
 

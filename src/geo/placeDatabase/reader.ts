@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
 import type { Chain } from '../../model/place.ts'
-import { openFinishedSqlite } from '../../runtime/sqlite.ts'
+import { INTEGER_PARAMETER, openFinishedSqlite, TEXT_PARAMETER } from '../../runtime/sqlite.ts'
 import { nearestOnLine } from '../records/areas.ts'
 import { hasParity } from '../records/numberRanges.ts'
 import { signedMeters } from '../records/placeExtent.ts'
@@ -129,17 +129,19 @@ export class PlaceDatabase implements PlaceRecords {
     this.#street = database.prepare(
       `SELECT id, importance, x, y, low, high, ${['name', 'city', 'postalCode'].map(label).join()} FROM street WHERE id = ?`,
     )
-    this.#placeByKey = database.prepare('SELECT * FROM place WHERE key = ?')
+    const [integer, text] = [INTEGER_PARAMETER, TEXT_PARAMETER]
+    this.#placeByKey = database.prepare(`SELECT * FROM place WHERE key = ${text}`)
     const houses = (order: string): Database.Statement =>
       database.prepare(
-        `SELECT number, unit, property, x, y, ${labels} FROM address WHERE streetId = ? AND value BETWEEN ? AND ? ORDER BY value ${order} LIMIT ?`,
+        `SELECT number, unit, property, x, y, ${labels} FROM address
+         WHERE streetId = ${integer} AND value BETWEEN ${integer} AND ${integer} ORDER BY value ${order} LIMIT ${integer}`,
       )
     this.#houses = { ascending: houses('ASC'), descending: houses('DESC') }
     this.#ranges = database.prepare(
-      `SELECT first, last, parity, line, ${labels} FROM (SELECT * FROM range WHERE streetId = ? AND low <= ? ORDER BY low DESC LIMIT ${MOST_RANGES}) WHERE high >= ?`,
+      `SELECT first, last, parity, line, ${labels} FROM (SELECT * FROM range WHERE streetId = ${integer} AND low <= ${integer} ORDER BY low DESC LIMIT ${MOST_RANGES}) WHERE high >= ${integer}`,
     )
     this.#crossings = database.prepare(
-      `SELECT ${label('first')}, ${label('second')}, x, y FROM intersection WHERE keys = ? LIMIT ?`,
+      `SELECT ${label('first')}, ${label('second')}, x, y FROM intersection WHERE keys = ${text} LIMIT ${integer}`,
     )
   }
 

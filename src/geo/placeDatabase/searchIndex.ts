@@ -4,6 +4,7 @@
  */
 import type Database from 'better-sqlite3'
 import type { Position } from '../../model/geofence.ts'
+import { INTEGER_PARAMETER, TEXT_PARAMETER } from '../../runtime/sqlite.ts'
 import type { Word } from '../text/words.ts'
 
 export const SEARCH_SCHEMA = `
@@ -119,11 +120,11 @@ export class SearchIndex {
   constructor(database: Database.Database) {
     this.#match = database
       .prepare(
-        'SELECT found.kind, found.record FROM words JOIN found ON found.id = words.rowid WHERE words MATCH ? LIMIT ?',
+        `SELECT found.kind, found.record FROM words JOIN found ON found.id = words.rowid WHERE words MATCH ? LIMIT ${INTEGER_PARAMETER}`,
       )
       .raw()
-    this.#atLeast = database.prepare('SELECT text FROM term WHERE text >= ? LIMIT 1').pluck()
-    this.#count = database.prepare('SELECT count FROM term WHERE text = ?').pluck()
+    this.#atLeast = database.prepare(`SELECT text FROM term WHERE text >= ${TEXT_PARAMETER} LIMIT 1`).pluck()
+    this.#count = database.prepare(`SELECT count FROM term WHERE text = ${TEXT_PARAMETER}`).pluck()
   }
 
   /** How many records contain a form. */

@@ -26,12 +26,16 @@ const LETTERS: Readonly<Record<string, string>> = {
   ı: 'i',
 }
 
+/** Most names and all house numbers of digits. Only their case changes. */
+const PLAIN = /^[A-Za-z0-9]+(?: [A-Za-z0-9]+)*$/
+
 /**
  * The text in lower case, without marks, apostrophes and full stops. Everything except letters and digits becomes a
  * space, but `-` and `/` stay between digits. Texts that an English reader takes for the same are the same in this
  * form.
  */
 export function fold(text: string): string {
+  if (PLAIN.test(text)) return text.toLowerCase()
   return text
     .normalize('NFKD')
     .toLowerCase()
