@@ -19,7 +19,7 @@ export function parseIpAddress(text: string): IpAddress | undefined {
  * takes as long as to read the address.
  */
 export function isMapped({ parts }: ipaddr.IPv6): boolean {
-  return parts[5] === 0xffff && parts.slice(0, 5).every((part) => part === 0)
+  return parts.every((part, i) => i > 5 || part === (i === 5 ? 0xffff : 0))
 }
 
 /** Does the same as {@link parseIpAddress}, but IPv4 mapped into IPv6 stays IPv6. */
@@ -92,8 +92,9 @@ function groupsOf(text: string): number[] | undefined {
   if (digits > 0) groups.push(value)
   if (gap < 0) return groups.length === GROUPS ? groups : undefined
   if (groups.length >= GROUPS) return undefined
-  groups.splice(gap, 0, ...Array.from({ length: GROUPS - groups.length }, () => 0))
-  return groups
+  const all = [0, 0, 0, 0, 0, 0, 0, 0]
+  for (let i = 0; i < groups.length; i++) all[i < gap ? i : GROUPS - groups.length + i] = groups[i]!
+  return all
 }
 
 /** @returns −1 for any other character */
