@@ -95,6 +95,7 @@ export class Batch {
   /** The partition whose commit has many events that are not all written; it is the last of the frame. */
   #unended: Partition | undefined
   #wasLarge = false
+  #takesBacklog = false
   /** The devices of {@link hasPrepared}. */
   readonly #prepared = new Set<string>()
   /** The server's time of the frame. */
@@ -144,6 +145,7 @@ export class Batch {
   evaluate(takesBacklog: boolean): boolean {
     const writer = this.#writer
     const waiting = this.#waiting
+    this.#takesBacklog = takesBacklog
     if (!takesBacklog) this.#giveBackPrepared()
     const withBacklog = takesBacklog && waiting.backlog.isReady
     const time = this.#parts.clock.now()
@@ -236,8 +238,10 @@ export class Batch {
       const mail = box[taken++]!
       if (this.#isTakenBack(mail)) continue
       const { update, submitter } = mail
-      const waits = submitter.isBehind || backlog.has(update.deviceId) || shortcut?.letsOthersFirst(update)
-      if (waits || !this.#apply(mail, partition)) backlog.push(mail)
+      const waits = submitter.isBehind || backlog.has(update.deviceId)
+      // While the backlog pauses, nobody knows how long.
+      const letsOthersFirst = this.#takesBacklog && shortcut?.letsOthersFirst(update) === true
+      if (waits || letsOthersFirst || !this.#apply(mail, partition)) backlog.push(mail)
     }
     this.#endCommit(partition)
     this.#waiting.updates -= taken
