@@ -62,6 +62,8 @@ const EXPENSIVE_MEETINGS = 32
 const BACKLOG_MS = 4
 /** With fewer updates than this, it is not worth while to load all their rows at once. */
 const FEW = 4
+/** With more updates than this, each partition's are loaded by themselves, because the first ones would leave the cache again. */
+const MANY = 1024
 /** A burst may need more places for results than this. They are given back. */
 const KEPT_PLACES = 8192
 /** The clock is read once for this many updates within their zones. */
@@ -160,6 +162,8 @@ export class Batch {
     this.#evaluateUntil = this.#lookedAt + EVALUATION_MS
     this.isLate = false
     const unfinished: number[] = []
+    const { updates } = waiting
+    if (updates >= FEW && updates <= MANY) this.#fetch(indices)
     for (const index of indices) {
       if (writer.bytes < FRAME_BYTES && !this.isLate && this.#unended === undefined) {
         this.#applyUpdates(index, time)
@@ -221,6 +225,17 @@ export class Batch {
     shortcut?.commit({ writer: this.#writer, time: this.#time, registry, removed }, this.events)
   }
 
+  /**
+   * Loads what the updates of partitions read first into the processor's cache, for all of them together, because most batches have
+   * only one or two for each partition.
+   */
+  #fetch(indices: readonly number[]): void {
+    const { boxes } = this.#waiting
+    const { partitions } = this.#parts
+    for (const index of indices) partitions[index]!.table.fetch(boxes[index]!)
+    for (const index of indices) partitions[index]!.table.fetchEvaluated(boxes[index]!)
+  }
+
   #applyUpdates(index: number, time: number): void {
     const writer = this.#writer
     const { backlog, boxes } = this.#waiting
@@ -228,7 +243,7 @@ export class Batch {
     const partition = this.#parts.partitions[index]!
     const box = boxes[index]!
     partition.begin(writer, time, this.#parts.registry.revision)
-    if (box.length >= FEW) partition.table.fetch(box)
+    if (this.#waiting.updates > MANY && box.length >= FEW) this.#fetch([index])
     let taken = 0
     while (
       taken < box.length &&

@@ -3,6 +3,7 @@ import type { PlaceStays } from '../model/place.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Sender, Update } from '../model/update.ts'
 import { placesWith } from '../rules/placeStep.ts'
+import { movedMeters } from '../rules/safeZone.ts'
 import { Fifo } from '../runtime/fifo.ts'
 import type { ActorTable } from './actorType.ts'
 import type { FrameBytes, FrameWriter } from './commitCodec.ts'
@@ -46,6 +47,11 @@ export interface ReplyHead extends UserHead {
   readonly revision: number
   /** The server time from which the JSON is no longer valid. */
   readonly until: number
+}
+
+/** What {@link DeviceTable.fetch} reads of an update. */
+interface Fetched {
+  readonly update: Pick<Update, 'sender' | 'latitude' | 'longitude'>
 }
 
 const FREED_ROW_REST_MS = 2000
@@ -127,15 +133,33 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
    * Loads what updates of these senders read first into the processor's cache. One after the other, each update would wait
    * for memory two or three times; here the waits overlap, because no load depends on another.
    */
-  fetch(updates: readonly { readonly update: Pick<Update, 'sender'> }[]): void {
+  fetch(updates: readonly Fetched[]): void {
     const senders = this.#senders
-    const { kindZones, placesAside } = this
-    const passes = placesAside.areUsed
     let sum = 0
     for (let i = 0; i < updates.length; i++) {
       const row = updates[i]!.update.sender?.hint ?? -1
       if (row < 0 || row >= senders.length) continue
-      sum += this.anyOf(row) + (senders.at(row) === undefined ? 1 : 0)
+      sum +=
+        this.anyOf(row) + (senders.at(row) === undefined ? 1 : 0) + (this.#profiles.isUnpacked(row) ? 1 : 0)
+    }
+    this.fetched = sum
+  }
+
+  /** The same for what is read of devices that have left their zones. It must come after {@link fetch}. */
+  fetchEvaluated(updates: readonly Fetched[]): void {
+    const senders = this.#senders
+    const { kindZones, placesAside, candidateCache } = this
+    const passes = kindZones.areUsed
+    let sum = 0
+    for (let i = 0; i < updates.length; i++) {
+      const { update } = updates[i]!
+      const row = update.sender?.hint ?? -1
+      if (row < 0 || row >= senders.length) continue
+      const { latitude, longitude } = update
+      const cosine = this.zoneCosine(row)
+      const moved = movedMeters(this.zoneLatitude(row), this.zoneLongitude(row), cosine, latitude, longitude)
+      if (moved <= this.zoneRadius(row)) continue
+      sum += candidateCache.anyOf(row)
       if (passes) sum += kindZones.anyOf(row) + placesAside.anyOf(row)
     }
     this.fetched = sum
@@ -186,6 +210,11 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   /** The places of a record. */
   placesOf(row: number): PlaceStays {
     return this.placesAside.of(row) ?? this.activeProfile(row).places
+  }
+
+  /** The places of a record, but the first candidate may be an older one. */
+  olderPlacesOf(row: number): PlaceStays {
+    return this.placesAside.olderOf(row) ?? this.activeProfile(row).places
   }
 
   /** The `_id` of the place that is the first candidate; undefined if there is none. */
@@ -282,7 +311,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
    */
   passFirst(row: number, id: string | undefined, since: number): void {
     const { placesAside } = this
-    const places = placesAside.olderOf(row) ?? this.activeProfile(row).places
+    const places = this.olderPlacesOf(row)
     if (this.#profiles.isUnpacked(row)) return placesAside.put(row, places, id, since, this.capacity)
     this.setFirst(row, placesWith({ ...places, first: id === undefined ? undefined : { id, since } }))
   }

@@ -17,8 +17,6 @@ import type { HeadRest } from './port.ts'
  */
 export class HeadRests {
   readonly #kept: (KeptRest | undefined)[] = []
-  /** The parts by their texts. */
-  readonly #shared = new Map<string, HeadRest>()
 
   /**
    * The second part of a user's head.
@@ -32,7 +30,7 @@ export class HeadRests {
   ): HeadRest {
     const known = row < this.#kept.length ? this.#kept[row] : undefined
     if (known !== undefined && isSame(known, profile, view)) return known.rest
-    const rest = this.#share(write(profile, view))
+    const rest = share(write(profile, view))
     // The names of beacons are not compared, and few users are in range of any.
     const isKept = profile.beacons.length === 0 && rest.bytes.length <= MOST_BYTES
     if (!isKept) {
@@ -50,22 +48,25 @@ export class HeadRests {
   forget(row: number): void {
     if (row < this.#kept.length) this.#kept[row] = undefined
   }
-
-  #share(text: string): HeadRest {
-    if (text.length > MOST_BYTES) return restOf(text)
-    let rest = this.#shared.get(text)
-    if (rest === undefined) {
-      if (this.#shared.size === MOST_SHARED) this.#shared.clear()
-      rest = restOf(text)
-      this.#shared.set(text, rest)
-    }
-    return rest
-  }
 }
 
-/** How many parts are known at most, and how long they are at most. */
-const MOST_SHARED = 200
+/** How many parts are known at most, and how long they are at most: 16 MB. */
+const MOST_SHARED = 4000
 const MOST_BYTES = 4096
+
+/** The parts by their texts. The users of all partitions share them, so that answers copy them out of the processor's cache. */
+const shared = new Map<string, HeadRest>()
+
+function share(text: string): HeadRest {
+  if (text.length > MOST_BYTES) return restOf(text)
+  let rest = shared.get(text)
+  if (rest === undefined) {
+    if (shared.size === MOST_SHARED) shared.clear()
+    rest = restOf(text)
+    shared.set(text, rest)
+  }
+  return rest
+}
 
 /** A part, and everything that it was written from. The objects never change. */
 interface KeptRest extends Pick<Profile, 'regions' | 'fraud' | 'segments'> {

@@ -8,7 +8,7 @@ import { NO_STATE } from '../rules/deviceState.ts'
 import { EvaluatorSet } from '../rules/evaluatorSet.ts'
 import { createEvaluators, evaluate } from '../rules/evaluators.ts'
 import type { Measured } from '../rules/measured.ts'
-import { EVALUATE, placesPast } from '../rules/places.ts'
+import { EVALUATE } from '../rules/places.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { hasOnlyPassing, ZONE, zoneCosine, type ZonesLeft } from '../rules/safeZone.ts'
 import { Unready } from '../rules/unready.ts'
@@ -25,7 +25,8 @@ import { feedUpdateOf, movesTrips } from './feeding.ts'
 import type { FeedShortcut, ShortcutOutcome } from './feedShortcut.ts'
 import { FEEDS, type FeedTable } from './feedTable.ts'
 import { identify, timeOf } from './identity.ts'
-import { passedFirst } from './passing.ts'
+import { nextProfile, withOwnPlaces } from './nextProfile.ts'
+import { firstAfter, passedFirst } from './passing.ts'
 import { doneBefore, NOTHING_BEFORE, type Prepared } from './prepared.ts'
 import { profileAfter, profileChange, saysNothingNew, stateNow, textLength } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
@@ -61,6 +62,12 @@ const MAX_FULL_TEXT = 1024
 
 const NO_TRANSITIONS: readonly Transition[] = []
 
+/**
+ * The evaluators of all partitions. A batch has few updates for each of them, so evaluators of its own, with their buffers, would not
+ * be in the processor's cache.
+ */
+const EVALUATORS = new EvaluatorSet(createEvaluators())
+
 export class Partition {
   readonly number: number
   /** The salt from which the store's ids are derived. */
@@ -81,8 +88,7 @@ export class Partition {
   readonly #tables: ReadonlyMap<number, ActorTable>
   readonly #intervalMs: number
   readonly #earlyMs: number
-  readonly evaluators = createEvaluators()
-  readonly #evaluatorSet = new EvaluatorSet(this.evaluators)
+  evaluators = EVALUATORS
   /** The events of the current commit. */
   readonly events: CommitEvents
   /** Moves trips at once, where that is possible. */
@@ -348,29 +354,38 @@ export class Partition {
     const metadata = update.metadata ?? before?.metadata
     const reading = doneBefore(prepared.isRead)
     const mayWait = prepared.hasWaited !== true
-    const state = before === undefined ? NO_STATE : stateNow(before, table.placesOf(row))
-    const passed = hasOnlyPassing(left) ? placesPast(state.places, view.atlas, update, now) : undefined
-    if (hasOnlyPassing(left) && passed === undefined) left = left.with(ZONE.places, undefined)
+    const passed = hasOnlyPassing(left) ? firstAfter(table, row, update, view, time) : undefined
+    if (passed === EVALUATE) left = left!.with(ZONE.places, undefined)
+    // Then at most another place comes first among the candidates, which needs no objects.
+    const areKept = left?.[ZONE.places] !== undefined
+    const state =
+      before === undefined
+        ? NO_STATE
+        : stateNow(before, areKept ? table.olderPlacesOf(row) : table.placesOf(row))
     const situation = { update, view, now, metadata, rows, row, measuring, reading, mayWait, left }
-    const evaluated = evaluate(this.#evaluatorSet.neededFor(state, view.settings), state, situation)
-    this.meetings += this.#evaluatorSet.meetings(left)
+    const evaluated = evaluate(this.evaluators.neededFor(state, view.settings), state, situation)
+    this.meetings += this.evaluators.meetings(left)
     if (evaluated instanceof Unready) return refusalOf(evaluated)
-    const { zone, limits, transitions } = evaluated
-    const places = passed ?? evaluated.state.places
-    const after = places === evaluated.state.places ? evaluated.state : { ...evaluated.state, places }
+    const { zone, limits, transitions, state: after } = evaluated
     this.#transitions = transitions
-    const { first } = places
+    const passedTo = passed === EVALUATE ? undefined : passed
+    const isPassed = areKept && hasOnlyPassing(left) && passedTo?.id !== table.firstIdOf(row)
     let change = before === undefined ? 'more' : profileChange(before, state.places, update, after)
+    if (isPassed && change === 'nothing') change = 'first'
+    const first = isPassed ? passedTo && { id: passedTo.id, since: time } : after.places.first
     if (change === 'first' && !fitsFirst(first)) change = 'more'
-    const profile =
-      change === 'more'
-        ? profileAfter(
-            before && table.profile(row),
-            update,
-            after,
-            before?.id ?? userRecordId(this.salt, update.receivedAt, this.number, row),
-          )
-        : before!
+    let profile = before!
+    if (before === undefined)
+      profile = profileAfter(
+        before,
+        update,
+        after,
+        userRecordId(this.salt, update.receivedAt, this.number, row),
+      )
+    else if (change === 'more') {
+      const whole = areKept ? withOwnPlaces(table, row, after, isPassed, first) : after
+      profile = nextProfile(table, row, before, update, whole)
+    }
     const events =
       transitions.length === 0
         ? NO_EVENTS
@@ -381,10 +396,11 @@ export class Partition {
     const { latitude, longitude } = update
     table.setZone(row, latitude, longitude, zoneCosine(latitude), zone, view.revision)
     table.setKindZones(row, limits, time)
-    this.#evaluatorSet.remember(table, row, after, left)
+    this.evaluators.remember(table, row, after, left)
     if (change === 'nothing') writeMoved(writer, table, row, update.sequence)
     else if (change === 'first') {
-      table.setFirst(row, places)
+      if (isPassed) table.passFirst(row, first?.id, time)
+      else table.setFirst(row, after.places)
       writeFirst(writer, table, row, first, update.sequence)
     } else writeWhole(writer, table, row, packProfile(profile))
     return events

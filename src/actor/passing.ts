@@ -44,6 +44,17 @@ export function passedFirst(
     const profile = table.activeProfile(row)
     if (!isInNewestStream(profile, update) || !saysNothingNew(profile, update)) return EVALUATE
   }
+  return firstAfter(table, row, update, view, time)
+}
+
+/** The place that is the first candidate after an update that is within the passing zone of its device, as {@link passedFirst} says. */
+export function firstAfter(
+  table: DeviceTable,
+  row: number,
+  update: Update,
+  view: ScopeView,
+  time: number,
+): Place | undefined | typeof EVALUATE {
   const { placesAside } = table
   const older = placesAside.olderOf(row)
   const { stay, first } = older ?? table.activeProfile(row).places

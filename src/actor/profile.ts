@@ -121,12 +121,14 @@ export function profileWithPlaces(before: Profile, places: PlaceStays): Profile 
 /**
  * The profile after an update.
  * @param id the `_id` of the user
+ * @param placesBefore those of before the update, which may be ahead of the profile
  */
 export function profileAfter(
   before: Profile | undefined,
   update: Update,
   state: DeviceState,
   id: string,
+  placesBefore: PlaceStays = NO_PLACES,
 ): Profile {
   const { visits, approaches } = before ?? NO_STATE
   return {
@@ -153,7 +155,7 @@ export function profileAfter(
     regionsBefore: before?.regions ?? NO_REGIONS,
     fraud: state.fraud,
     places: state.places,
-    placesBefore: before?.places ?? NO_PLACES,
+    placesBefore,
     segments: state.segments,
     marks: marksAfter(before?.marks ?? [], update),
   }

@@ -69,6 +69,11 @@ export class CandidateCache {
     this.#floats = new Float32Array(points.buffer)
   }
 
+  /** A number of the row, which has no meaning. */
+  anyOf(row: number): number {
+    return this.#points[row << POINTS]!
+  }
+
   forget(row: number): void {
     this.#floats[(row << WORDS) + RADIUS] = 0
     this.forgetStays(row)

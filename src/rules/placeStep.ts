@@ -127,7 +127,7 @@ function entered(
 }
 
 /** The places with another first candidate; the same object if it is the same one. */
-export function withFirst(before: PlaceStays, first: PlaceStays['first']): PlaceStays {
+function withFirst(before: PlaceStays, first: PlaceStays['first']): PlaceStays {
   return first === before.first ? before : placesWith({ ...before, first })
 }
 

@@ -28,7 +28,6 @@ import {
   MOST_NEEDED,
   placesWith,
   stepPlaces,
-  withFirst,
   type PlaceFacts,
   type StayPosition,
 } from './placeStep.ts'
@@ -210,23 +209,6 @@ function firstWanted(
   const closest = atlas.closestAt(latitude, longitude, (place) => passesFilters(place, filters))
   if (closest instanceof Unknown || closest instanceof Unfetched) return closest
   return closest.length <= 1 ? closest[0]?.place : candidatesAmong({ near: closest }, filters, 0, 1)[0]!.place
-}
-
-/**
- * The places after an update as in {@link firstPast}.
- * @returns the same object if the first candidate is the same; undefined if the update must be evaluated
- */
-export function placesPast(
-  places: PlaceStays,
-  atlas: Atlas,
-  update: Passing,
-  { time, accuracy, settings }: Circumstances,
-): PlaceStays | undefined {
-  const { stay, first: before } = places
-  const first = firstPast(stay, before?.id, before?.since ?? time, atlas, update, time, accuracy, settings)
-  if (first === EVALUATE) return undefined
-  if (first === undefined) return withFirst(places, undefined)
-  return withFirst(places, before?.id === first.id ? before : { id: first.id, since: time })
 }
 
 /** @param most how many candidates are needed */

@@ -46,7 +46,7 @@ export interface ZoneLimits {
   readonly onlyMoving?: boolean
   /**
    * The radius in metres of a larger zone around the same point; absent, 0 or less if there is none. Within it, the user leaves no
-   * place, and enters none except by the stop rule; but another place may become the first candidate (placesPast of places.ts).
+   * place, and enters none except by the stop rule; but another place may become the first candidate (firstPast of places.ts).
    */
   readonly passingMeters?: number
 }

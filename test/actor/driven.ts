@@ -8,6 +8,8 @@ import type { StoredEvent } from '../../src/events/port.ts'
 import { deviceHash } from '../../src/model/deviceHash.ts'
 import type { Sender, Update } from '../../src/model/update.ts'
 import { Unfetched } from '../../src/rules/atlas.ts'
+import { createEvaluators } from '../../src/rules/evaluators.ts'
+import { EvaluatorSet } from '../../src/rules/evaluatorSet.ts'
 import { explainUser } from '../../src/users/explain.ts'
 import { SALT, type Engine } from './kit.ts'
 
@@ -89,7 +91,9 @@ export function endZones({ table }: Partition): void {
 }
 
 /** Every update goes through the full step. */
-export function withoutZones({ evaluators }: Partition): void {
+export function withoutZones(partition: Partition): void {
+  const evaluators = createEvaluators()
   const { finder } = evaluators.find((one) => one instanceof GeofenceEvaluator)!
   finder.unchangedLimits = () => undefined
+  partition.evaluators = new EvaluatorSet(evaluators)
 }

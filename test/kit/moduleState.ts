@@ -27,6 +27,7 @@ type Reason = 'scratch' | 'memo' | 'keyed' | 'facts' | 'constant' | 'process'
 const ALLOWED: Readonly<Record<Reason, readonly string[]>> = {
   scratch: [
     'src/actor/feedTable.ts lastRow lastView',
+    'src/actor/partition.ts EVALUATORS',
     'src/geometry/discOverlap.ts sum',
     'src/geometry/distance.ts from to',
     'src/geometry/polygonCoverage.ts stack mapped',
@@ -61,6 +62,7 @@ const ALLOWED: Readonly<Record<Reason, readonly string[]>> = {
     'src/geo/liveMap/geofenceTile.ts read',
   ],
   memo: [
+    'src/actor/headRests.ts shared',
     'src/ingest/nearby.ts openRecords',
     'src/ingest/trackAnswer.ts sent received',
     'src/model/isoDate.ts seconds prefixes',

@@ -14,6 +14,18 @@ const MOST_UNKNOWN = 10_000
 /** The log shows at most one failure in this time, because each device may meet one if a file is damaged. */
 const WARN_MS = 10_000
 
+/** How many cells are found without a look-up, as a power of two. */
+const RECENT_BITS = 8
+const RECENT = 2 ** RECENT_BITS
+/** One in this many questions that are answered without a look-up counts as a use of its cell. */
+const USE_EVERY = 16
+
+/** Keys that are texts share one place. The next question about them is mostly the same. */
+function placeOf(key: string | number): number {
+  // Neighbouring cells must have different places: Knuth's multiplicative hashing.
+  return typeof key === 'number' ? Math.imul(key, 0x9e3779b1) >>> (32 - RECENT_BITS) : 0
+}
+
 export interface CellCacheParts<Key, Cell> {
   /** Reads a cell. It may reject, and may then be repeated. */
   readonly read: (key: Key) => Promise<Cell>
@@ -46,13 +58,21 @@ export class CellCache<Key extends string | number, Cell extends object> {
   #warnedAt = -Infinity
   /** Increases when the data change. */
   #epoch = 0
-  /** The cell of the last question. The next question is mostly about the same cell. */
-  #lastKey: Key | undefined
-  #last: Cell | undefined
+  /**
+   * Cells of the last questions by the places of their keys. Most questions are about one of a few cells, and looking up one of them
+   * in a large table means waiting for memory several times.
+   */
+  readonly #recentKeys: (Key | undefined)[] = Array.from({ length: RECENT }, () => undefined)
+  readonly #recent: (Cell | undefined)[] = Array.from({ length: RECENT }, () => undefined)
+  #untilUse = USE_EVERY
 
   constructor(parts: CellCacheParts<Key, Cell>) {
     this.#parts = parts
-    this.#cells = new LRUCache({ maxSize: parts.maxBytes, sizeCalculation: parts.bytesOf })
+    this.#cells = new LRUCache({
+      maxSize: parts.maxBytes,
+      sizeCalculation: parts.bytesOf,
+      dispose: () => this.#forgetRecent(),
+    })
   }
 
   /** Approximate bytes of the cells in memory. */
@@ -66,12 +86,26 @@ export class CellCache<Key extends string | number, Cell extends object> {
   }
 
   get(key: Key): Cell | Unknown | Unfetched {
-    if (key === this.#lastKey) return this.#last!
+    const recent = this.recent(key)
+    if (recent !== undefined) return recent
     const cell = this.#cells.get(key)
     if (cell === undefined) return this.#missing(key)
-    this.#lastKey = key
-    this.#last = cell
+    const place = placeOf(key)
+    this.#recentKeys[place] = key
+    this.#recent[place] = cell
     return cell
+  }
+
+  /** A cell that somebody asked for lately; undefined if it must be looked up. */
+  recent(key: Key): Cell | undefined {
+    const place = placeOf(key)
+    if (this.#recentKeys[place] !== key) return undefined
+    // Otherwise cells that are always found here would be thought to be out of use.
+    if (--this.#untilUse === 0) {
+      this.#untilUse = USE_EVERY
+      this.#cells.get(key)
+    }
+    return this.#recent[place]
   }
 
   /** Forgets all cells, because the data have changed. */
@@ -81,8 +115,12 @@ export class CellCache<Key extends string | number, Cell extends object> {
     this.#reading.clear()
     this.#unknown.clear()
     this.#failing.clear()
-    this.#lastKey = undefined
-    this.#last = undefined
+    this.#forgetRecent()
+  }
+
+  #forgetRecent(): void {
+    this.#recentKeys.fill(undefined)
+    this.#recent.fill(undefined)
   }
 
   #missing(key: Key): Unknown | Unfetched {
