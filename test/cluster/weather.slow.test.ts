@@ -105,7 +105,10 @@ t.test('property: both engines give the same results for the same input', async 
           counts.updates++
           if (told instanceof ApiError) {
             assert.equal(told.code, 451)
-            assert.deepEqual(await promise, told)
+            const there = await promise
+            // The refusal was lost, and when it was asked for again, a later update of the device had been applied.
+            if (there instanceof ApiError) assert.deepEqual(there, told)
+            else assert.ok(there.repeated, `it was applied: ${JSON.stringify(there)}`)
             counts.barred++
             continue
           }
