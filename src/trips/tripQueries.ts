@@ -28,6 +28,7 @@ import type { FoundTrip, TripAnswer, TripList, TripQuestion } from './port.ts'
 /** How many rows a scan examines in one step, and how many of them it unpacks. */
 const ROWS_A_STEP = 1024
 const UNPACKED_A_STEP = 64
+const NAMES_A_STEP = 256
 
 export interface TripAnswerParts {
   readonly registry: { scope(scope: ScopeId): ScopeView }
@@ -186,13 +187,19 @@ function* rowsOf(
   scope: ScopeId,
   { externalIds, userId, recordId }: TripList,
 ): Generator<void, Iterable<number>> {
-  let chains: readonly Iterable<number>[]
-  if (externalIds !== undefined) chains = externalIds.map((name) => table.named(scope, name))
-  else if (userId !== undefined) chains = [table.ofUser(scope, userId)]
-  else if (recordId !== undefined) chains = [table.ofRecord(scope, recordId)]
-  else return every(table)
   const found = new Set<number>()
-  for (const chain of chains) for (const row of yield* collected(chain)) found.add(row)
+  const add = function* (chain: Iterable<number>) {
+    for (const row of yield* collected(chain)) found.add(row)
+  }
+  if (externalIds !== undefined)
+    for (const [i, name] of externalIds.entries()) {
+      // There may be thousands of names, and each partition is asked for all of them.
+      if (i % NAMES_A_STEP === NAMES_A_STEP - 1) yield
+      yield* add(table.named(scope, name))
+    }
+  else if (userId !== undefined) yield* add(table.ofUser(scope, userId))
+  else if (recordId !== undefined) yield* add(table.ofRecord(scope, recordId))
+  else return every(table)
   // They are sorted by row, because trips with equal times are in the order of rows.
   return Int32Array.from(found).sort()
 }

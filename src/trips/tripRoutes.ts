@@ -201,7 +201,7 @@ function readRoutes({ service, trips, users }: TripRouteParts): Route[] {
           after,
           sortBy,
           statuses: statusesOf(query.status),
-          externalIds: query.externalId?.split(',').map((name) => name.trim()),
+          externalIds: query.externalId === undefined ? undefined : distinctNames(query.externalId),
           destinationGeofenceTag: query.destinationGeofenceTag,
           destinationGeofenceExternalId: query.destinationGeofenceExternalId,
           ...(await whoIs(users, scope, query.userId)),
@@ -262,6 +262,11 @@ function statusesOf(text: string | undefined): readonly TripStatus[] | undefined
       throw badParam('status', `Must be some of ${TRIP_STATUSES.join(', ')}, separated by commas.`)
     return status
   })
+}
+
+/** The names of a list, separated by commas, each once. */
+function distinctNames(text: string): readonly string[] {
+  return [...new Set(text.split(',').map((name) => name.trim()))]
 }
 
 /** Whom a filter means: a user may also be named by `_id`, above all one without a userId. */

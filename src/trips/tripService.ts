@@ -10,6 +10,7 @@ import type { TripNames } from '../registry/trips/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError, badParam, notFound } from '../runtime/errors.ts'
 import { newId } from '../runtime/newId.ts'
+import { ownTurn } from '../runtime/slices.ts'
 import type { TripChange } from './machine/change.ts'
 import type { LegDraft } from './machine/legs.ts'
 import type { WantedStatus } from './machine/table.ts'
@@ -185,6 +186,8 @@ export class TripService {
 
   /** A trip with the data that its way depends on. */
   async driven(scope: ScopeId, name: string) {
+    // Five thousand locations take milliseconds to write and to read.
+    await ownTurn()
     const found = await this.find(scope, name, true)
     if (found === undefined) return undefined
     const locations = JSON.parse(found.locations) as readonly KnownLocation[]

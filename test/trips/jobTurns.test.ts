@@ -3,6 +3,7 @@ import t from 'tap'
 import type { TripDirectory } from '../../src/registry/trips/tripDirectory.ts'
 import { tripJobs } from '../../src/trips/tripJobs.ts'
 import { MINUTE } from '../actor/kit.ts'
+import { slowly, turnsOf } from '../kit/turns.ts'
 import { scene } from './deliveryKit.ts'
 import { newTripId, tripsOf } from './tripKit.ts'
 
@@ -32,27 +33,7 @@ async function manyTrips() {
   return { ...one, run }
 }
 
-/** By this clock, a millisecond goes by with each look at it, on any machine. */
-function slowly(t: Test) {
-  let now = performance.now()
-  t.intercept(performance, 'now', { value: () => now++ })
-}
-
 type Test = Pick<typeof t, 'intercept'>
-
-/** In how many turns of the event loop work is done. */
-async function turnsOf(work: () => Promise<unknown>): Promise<number> {
-  let turns = 0
-  let isOver = false
-  const count = () => {
-    turns++
-    if (!isOver) setImmediate(count)
-  }
-  setImmediate(count)
-  await work()
-  isOver = true
-  return turns
-}
 
 /** Counts edits of the directory, each of which waits for the disk. */
 function editsOf(t: Test, directory: TripDirectory): () => number {
