@@ -70,7 +70,8 @@ function town(): OsmExtract {
 
 const at = (east: number, north: number): string => `${-34 + north / 110_922},${-56 + east / 92_385}`
 
-const served = await serveGeocoding(t, [await buildRegion(t, 'town', town())])
+const region = await buildRegion(t, 'town', town())
+const served = await serveGeocoding(t, [region])
 // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
 const reverse = async (query: Record<string, string>): Promise<any[]> => {
   const { status, body } = await served.get('/v1/geocode/reverse', query)
@@ -154,6 +155,7 @@ t.test('places: inside, nearest, in the language of the answer; labels without s
 })
 
 t.test('beyond a kilometre nothing is found; without a region, the data of the world answer', async (t) => {
+  t.teardown(() => (served.regions = [region]))
   t.strictSame(await reverse({ coordinates: at(0, 2000), layers: 'fine,street,intersection' }), [])
   t.strictSame(await reverse({ coordinates: '0,0' }), [])
   served.regions = []
