@@ -7,9 +7,16 @@ import { HttpContender } from './httpContender.ts'
 import type { Generator } from './load.ts'
 import { seedGeofences, startRingfence } from './servers.ts'
 import { cityGeofences, postTrips, writeStanding, type Part } from './tripWorkload.ts'
+import type { Workload } from './workload.ts'
 
 const LOOK_MS = 100
 const LOOKS = 600
+
+interface Half {
+  readonly part: Part
+  /** The updates of its devices. */
+  readonly standing: Workload
+}
 
 /**
  * Memory of a trip that was started and is at rest, in bytes. A server has as many devices as trips, and first half as many
@@ -28,22 +35,23 @@ export async function idleTripBytes(
 ): Promise<number> {
   const { trips, restMs, seed } = options
   const file = join(folder, 'heap')
-  const half = Math.round(trips / 2)
-  const first = { name: 'first', from: 0, to: half }
-  const second = { name: 'second', from: half, to: trips }
-  const halves = [first, second].map((part) => ({ part, standing: writeStanding(folder, part, seed) }))
+  const middle = Math.round(trips / 2)
+  const parts: Part[] = [
+    { name: 'first', from: 0, to: middle },
+    { name: 'second', from: middle, to: trips },
+  ]
+  const [first, second] = parts.map((part) => ({ part, standing: writeStanding(folder, part, seed) }))
   seedGeofences(folder, cityGeofences(seed), () => {})
   const env = { RINGFENCE_BENCH_HEAP: file }
   const server = await startRingfence(folder, { env, preloads: ['bench/load/heapReport.ts'] })
-  const move = async () => {
-    for (const { part, standing } of halves)
-      await new HttpContender(part.name, server, standing, generator).warmUp()
-  }
+  const move = ({ part, standing }: Half) =>
+    new HttpContender(part.name, server, standing, generator).warmUp()
   /** The bytes that are held with more trips. */
-  const heldWith = async (part: Part): Promise<number> => {
+  const heldWith = async (half: Half): Promise<number> => {
+    const { part } = half
     await postTrips(server, generator, folder, part, seed)
-    // All devices move, so that what is kept of them is the same each time.
-    await move()
+    // Only their devices move. Trips of the other half that move would keep another location.
+    await move(half)
     progress(`the trips of the ${part.name} half come to rest, for ${restMs / 1000} s`)
     await sleep(restMs)
     rmSync(file, { force: true })
@@ -52,9 +60,10 @@ export async function idleTripBytes(
     return Number(readFileSync(file, 'utf8'))
   }
   try {
-    await move()
-    const few = await heldWith(first)
-    return Math.round(((await heldWith(second)) - few) / (trips - half))
+    // Twice, so that what is kept of devices does not grow when they move again.
+    for (const half of [first!, second!, first!, second!]) await move(half)
+    const few = await heldWith(first!)
+    return Math.round(((await heldWith(second!)) - few) / (trips - middle))
   } finally {
     await server.stop()
   }
