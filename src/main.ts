@@ -3,7 +3,9 @@
  * compose them.
  */
 import { readFileSync } from 'node:fs'
-import { helpText, loadOptions, type OptionError } from '../config/options.ts'
+import { helpText } from '../config/help.ts'
+import type { OptionError } from '../config/option.ts'
+import { loadOptions } from '../config/options.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { commandHelp, operate } from './cli/operator.ts'
 import { failureSentence } from './runtime/errors.ts'

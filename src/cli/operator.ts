@@ -4,7 +4,8 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { join, resolve } from 'node:path'
-import { OptionError, type Options } from '../../config/options.ts'
+import { OptionError } from '../../config/option.ts'
+import type { Options } from '../../config/options.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { BackupSource } from './backup/port.ts'
 import { restoreBackup } from './backup/restore.ts'

@@ -1,7 +1,8 @@
 /** E-mails, the same in both engines. This file is part of the composition roots. */
 import { statfs, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { OptionError, type Options } from '../../config/options.ts'
+import { OptionError } from '../../config/option.ts'
+import type { Options } from '../../config/options.ts'
 import type { Webhooks } from '../delivery/webhooks.ts'
 import type { Route } from '../http/route.ts'
 import type { Job } from '../jobs/port.ts'

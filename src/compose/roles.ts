@@ -1,5 +1,7 @@
 /** The roles that the settings give the process. Part of the composition roots. */
-import { OptionError, PROCESS_ROLES, type Options } from '../../config/options.ts'
+import { OptionError } from '../../config/option.ts'
+import { PROCESS_ROLES } from '../../config/serverOptions.ts'
+import type { Options } from '../../config/options.ts'
 
 export type ProcessRole = (typeof PROCESS_ROLES)[number]
 

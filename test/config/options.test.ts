@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { helpText, loadOptions, OptionError, OPTIONS } from '../../config/options.ts'
+import { helpText } from '../../config/help.ts'
+import { OptionError } from '../../config/option.ts'
+import { loadOptions, OPTIONS } from '../../config/options.ts'
 
 const NO_FILE = () => {
   throw new Error('no such file')

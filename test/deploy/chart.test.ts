@@ -7,7 +7,8 @@ import { createHash } from 'node:crypto'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { OPTIONS, PROCESS_ROLES } from '../../config/options.ts'
+import { PROCESS_ROLES } from '../../config/serverOptions.ts'
+import { OPTIONS } from '../../config/options.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import {
   ROOT,

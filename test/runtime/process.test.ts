@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { helpText } from '../../config/options.ts'
+import { helpText } from '../../config/help.ts'
 import { KEYS, Server, startServer } from '../kit/server.ts'
 
 const ROOT = new URL('../../', import.meta.url)
