@@ -53,7 +53,7 @@ const { values: options } = parseArgs({
 })
 const beside = options.smoke
   ? { windows: 1, seconds: 1, geofences: 1000, devices: 1000, questions: 200 }
-  : { windows: 5, seconds: 4, geofences: 100_000, devices: 20_000, questions: 10_000 }
+  : { windows: 10, seconds: 4, geofences: 100_000, devices: 20_000, questions: 10_000 }
 const questions = options.smoke ? 200 : 20_000
 const folder = mkdtempSync(join(tmpdir(), 'ringfence-bench-'))
 try {
