@@ -121,7 +121,7 @@ export async function servePeople(t: Test, options: PeopleOptions = {}): Promise
     ...settingsRoutes(registry.settings),
     WRITE,
   ]
-  const contract = new ApiContract(openApiDocument(routes, 'test'))
+  const contract = new ApiContract(JSON.stringify(openApiDocument(routes, 'test')))
   const server = createServer({
     routes,
     authenticate: (key) => registry.keys.authenticate(key),

@@ -81,7 +81,7 @@ export async function serveGeocoding(t: Test, regions: readonly MapRegion[]): Pr
       ip === NEAR_REQUESTER.ip ? NEAR_REQUESTER.position : undefined,
     ),
   ]
-  const contract = new ApiContract(openApiDocument(routes, 'test'))
+  const contract = new ApiContract(JSON.stringify(openApiDocument(routes, 'test')))
   const server = createServer({
     routes,
     authenticate: () => ({ scope: 1, level: 'publishable', keyId: 'test' }),

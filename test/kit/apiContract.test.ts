@@ -4,56 +4,58 @@ import { ApiContract } from './apiContract.ts'
 const AT = '2026-11-20T04:21:00.123Z'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-const contract = new ApiContract({
-  paths: {
-    '/v1/things': {
-      get: {
-        responses: {
-          200: {
-            content: {
-              'application/json': {
-                schema: {
-                  type: 'object',
-                  required: ['meta', 'things'],
-                  properties: {
-                    meta: { type: 'object', properties: { code: { type: 'integer' } } },
-                    things: { type: 'array', items: { $ref: '#/components/schemas/Thing' } },
+const contract = new ApiContract(
+  JSON.stringify({
+    paths: {
+      '/v1/things': {
+        get: {
+          responses: {
+            200: {
+              content: {
+                'application/json': {
+                  schema: {
+                    type: 'object',
+                    required: ['meta', 'things'],
+                    properties: {
+                      meta: { type: 'object', properties: { code: { type: 'integer' } } },
+                      things: { type: 'array', items: { $ref: '#/components/schemas/Thing' } },
+                    },
                   },
                 },
               },
             },
+            400: { $ref: '#/components/responses/Error400' },
           },
-          400: { $ref: '#/components/responses/Error400' },
         },
       },
+      '/v1/things/{id}/size': { get: answerOf('size') },
+      '/v1/{kind}/{id}/size': { get: answerOf('width') },
+      '/v1/names/{id}/update': { get: { ...answerOf('size'), 'x-ringfence-unescaped': true } },
     },
-    '/v1/things/{id}/size': { get: answerOf('size') },
-    '/v1/{kind}/{id}/size': { get: answerOf('width') },
-    '/v1/names/{id}/update': { get: { ...answerOf('size'), 'x-ringfence-unescaped': true } },
-  },
-  components: {
-    schemas: {
-      Thing: {
-        type: 'object',
-        required: ['_id'],
-        properties: { _id: { type: 'string' }, at: { type: 'string', format: 'date-time' }, metadata: {} },
+    components: {
+      schemas: {
+        Thing: {
+          type: 'object',
+          required: ['_id'],
+          properties: { _id: { type: 'string' }, at: { type: 'string', format: 'date-time' }, metadata: {} },
+        },
       },
-    },
-    responses: {
-      Error400: {
-        content: {
-          'application/json': {
-            schema: {
-              type: 'object',
-              required: ['meta'],
-              properties: { meta: { type: 'object', properties: { code: {}, message: {}, param: {} } } },
+      responses: {
+        Error400: {
+          content: {
+            'application/json': {
+              schema: {
+                type: 'object',
+                required: ['meta'],
+                properties: { meta: { type: 'object', properties: { code: {}, message: {}, param: {} } } },
+              },
             },
           },
         },
       },
     },
-  },
-})
+  }),
+)
 
 function answerOf(name: string) {
   const schema = {

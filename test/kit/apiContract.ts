@@ -2,9 +2,9 @@
  * The OpenAPI document of a server as a contract: every answer must have a documented status and content type, match
  * the schema, and contain no member that the document does not name.
  *
- * A schema is compiled when its first answer arrives. After that, a check takes time in proportion to the answer.
+ * A schema is compiled when its first answer arrives (answerChecks.ts). After that, a check takes time in proportion to the answer.
  */
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { AnswerChecks } from './answerChecks.ts'
 import { documentOf } from './knownDocuments.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- documents and answers of every shape
@@ -27,9 +27,6 @@ export interface CheckedAnswer {
   readonly headers: Headers
 }
 
-/** The form of dates in the interface: in UTC, with milliseconds. Native clients fail on anything else. */
-const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-
 /** By the text of the document. */
 const known = new Map<string, ApiContract>()
 
@@ -38,18 +35,14 @@ export class ApiContract {
   readonly operations: readonly Operation[]
   readonly document: Json
   readonly #all: readonly Operation[]
-  readonly #ajv = new Ajv2020({
-    strict: false,
-    // Improving the code of a check takes longer than a file's answers would gain by it.
-    code: { optimize: false },
-    // Texts are checked by the server. What matters here is the form of the answer.
-    formats: { 'date-time': DATE_TIME, binary: true },
-  })
-  readonly #checks = new Map<string, ValidateFunction>()
+  readonly #checks: AnswerChecks
   readonly #shapes = new WeakMap<object, Shape>()
 
-  constructor(document: Json) {
+  /** @param text the document in JSON */
+  constructor(text: string) {
+    const document = JSON.parse(text)
     this.document = document
+    this.#checks = new AnswerChecks(document, text)
     this.#all = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries<Json>(methods as Json).map(([method, definition]) => ({
         method: method.toUpperCase(),
@@ -58,8 +51,6 @@ export class ApiContract {
       })),
     )
     this.operations = this.#all.filter(({ definition }) => definition.responses[101] === undefined)
-    // Without a check of the document as a schema: its own tests make that, and here it would find nothing.
-    this.#ajv.addSchema(document, 'api', false, false)
   }
 
   /**
@@ -76,7 +67,7 @@ export class ApiContract {
     const text = await (settings === undefined ? ask() : documentOf(settings, ask))
     if (text === undefined) return undefined
     let contract = known.get(text)
-    if (contract === undefined) known.set(text, (contract = new ApiContract(JSON.parse(text))))
+    if (contract === undefined) known.set(text, (contract = new ApiContract(text)))
     return contract
   }
 
@@ -134,15 +125,10 @@ export class ApiContract {
     value: Json,
     where: string,
   ) {
-    const name = `${method} ${path} ${status} ${type}`
-    let check = this.#checks.get(name)
-    if (check === undefined) {
-      const response = definition.responses[status]
-      const pointer =
-        response.$ref ?? pointerTo('paths', path, method.toLowerCase(), 'responses', String(status))
-      check = this.#ajv.compile({ $ref: `api${pointer}${pointerTo('content', type, 'schema').slice(1)}` })
-      this.#checks.set(name, check)
-    }
+    const response = definition.responses[status]
+    const pointer =
+      response.$ref ?? pointerTo('paths', path, method.toLowerCase(), 'responses', String(status))
+    const check = this.#checks.of(pointer + pointerTo('content', type, 'schema').slice(1))
     if (!check(value)) {
       const [first] = check.errors!
       throw new Error(
