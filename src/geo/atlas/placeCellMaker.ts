@@ -141,18 +141,27 @@ function squared(
   const scale = degreeMeters(Math.max(Math.abs(south), Math.abs(north)))
   const boxes = places.map((one) => footprintBox(one, (west + east) / 2, scale))
   const [width, height] = [(east - west) / SQUARES, (north - south) / SQUARES]
+  // How far places are from columns and from rows of squares. Each distance from a square follows from two of these.
+  const columns = Array.from({ length: SQUARES }, (_, i) => {
+    const x = west + i * width
+    return Float64Array.from(boxes, (box) => Math.max(0, box[0] - x - width, x - box[2]) * scale.x)
+  })
+  const rows = Array.from({ length: SQUARES }, (_, i) => {
+    const y = south + i * height
+    return Float64Array.from(boxes, (box) => Math.max(0, box[1] - y - height, y - box[3]) * scale.y)
+  })
   const starts = new Uint32Array(SQUARES * SQUARES + 1)
   const rest = new Float32Array(SQUARES * SQUARES)
   const members: { readonly place: number; readonly meters: number }[] = []
   for (let square = 0; square < SQUARES * SQUARES; square++) {
-    const [x, y] = [west + (square % SQUARES) * width, south + Math.floor(square / SQUARES) * height]
+    const [dx, dy] = [columns[square % SQUARES]!, rows[Math.floor(square / SQUARES)]!]
     let others = reach
     const around: typeof members = []
-    boxes.forEach((box, place) => {
-      const meters = CERTAIN_SHARE * boxMeters([x, y, x + width, y + height], box, scale)
+    for (let place = 0; place < places.length; place++) {
+      const meters = CERTAIN_SHARE * Math.sqrt(dx[place]! ** 2 + dy[place]! ** 2)
       if (meters <= AROUND_METERS) around.push({ place, meters })
-      else others = Math.min(others, meters)
-    })
+      else if (meters < others) others = meters
+    }
     members.push(...around.sort((a, b) => a.meters - b.meters))
     starts[square + 1] = members.length
     // Rounding must not make the distances larger.
