@@ -49,6 +49,16 @@ const random = new Random(18)
 /** Metres by which the ways of measuring may differ. */
 const MARGIN = 10
 
+/** Cells that were made before, by their numbers. */
+const made = new Map<number, PlaceCell>()
+/** The cell of a point of the sample city. */
+function cellAt([x, y]: Position): PlaceCell {
+  const number = cellOf(y, x, PLACE_CELLS)
+  const cell = made.get(number) ?? makePlaceCell(number, [region])
+  made.set(number, cell)
+  return cell
+}
+
 /** Some in the densest part, some around it. */
 function drawn(): Position {
   const { position } = random.pick(all)
@@ -57,13 +67,10 @@ function drawn(): Position {
 }
 
 t.test('the places around a point are those of a look at all of them', async (t) => {
-  const cells = new Map<number, PlaceCell>()
   let found = 0
   for (let i = 0; i < 400; i++) {
     const [x, y] = drawn()
-    const number = cellOf(y, x, PLACE_CELLS)
-    const cell = cells.get(number) ?? makePlaceCell(number, [region])
-    cells.set(number, cell)
+    const cell = cellAt([x, y])
     const reach = random.pick([undefined, 125, 50, 20, 3])
     const { near, restMeters } = placesOfCell(cell, y, x, reach)
     const known = new Map(near.map((one) => [one.place.id, one]))
@@ -87,14 +94,11 @@ t.test('the places around a point are those of a look at all of them', async (t)
 })
 
 t.test('the closest places are the nearest by their edges of all around, exactly', async (t) => {
-  const cells = new Map<number, PlaceCell>()
   const found = { none: 0, one: 0, more: 0, areas: 0 }
   const isCafe = ({ categories }: Place) => categories.includes('cafe')
   for (let i = 0; i < runs(1500).numRuns; i++) {
     const [x, y] = drawn()
-    const number = cellOf(y, x, PLACE_CELLS)
-    const cell = cells.get(number) ?? makePlaceCell(number, [region])
-    cells.set(number, cell)
+    const cell = cellAt([x, y])
     const wanted = random.chance(0.3) ? isCafe : undefined
     const near = placesOfCell(cell, y, x).near.filter(({ place }) => wanted?.(place) ?? true)
     const least = Math.min(CLOSEST_METERS, ...near.map(({ meters }) => Math.max(0, meters)))
@@ -109,14 +113,11 @@ t.test('the closest places are the nearest by their edges of all around, exactly
 })
 
 t.test('the most likely place of a point is the first candidate of a look at all places', async (t) => {
-  const cells = new Map<number, PlaceCell>()
   const found = { none: 0, inside: 0, outside: 0, shared: 0, areas: 0, chains: 0 }
   const unfiltered = { chain: [], category: [] }
   for (let i = 0; i < runs(10_000).numRuns; i++) {
     const [x, y] = drawn()
-    const number = cellOf(y, x, PLACE_CELLS)
-    const cell = cells.get(number) ?? makePlaceCell(number, [region])
-    cells.set(number, cell)
+    const cell = cellAt([x, y])
     const here = placesOfCell(cell, y, x)
     const [expected, next] = candidatesAmong(here, unfiltered, 0, 2)
     const first = firstOfCell(cell, y, x)
