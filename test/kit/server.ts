@@ -228,7 +228,10 @@ export class Server {
   }
 
   async #ready(child: ChildProcess): Promise<void> {
-    const isReady = () =>
+    const begin = this.output.length
+    // It says so once it listens. Asking it before that takes longer than the rest of this.
+    const isReady = async () =>
+      this.output.includes('listening', begin) &&
       fetch(`${this.url}/readyz`, NOT_KEPT).then(
         (answer) => answer.arrayBuffer().then(() => answer.ok),
         () => false,
