@@ -370,7 +370,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the way of a trip */
+        /** Get the route of a trip */
         get: operations["getV1TripsByIdRoute"];
         put?: never;
         post?: never;
@@ -864,7 +864,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How one can sign in */
+        /** Get the ways to sign in */
         get: operations["getV1SignIn"];
         put?: never;
         post?: never;
@@ -952,7 +952,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Change one’s password */
+        /** Change your password */
         put: operations["putV1AccountPassword"];
         post?: never;
         delete?: never;
@@ -1871,7 +1871,7 @@ export interface components {
                 /** @description Metres. */
                 distance: number;
                 /**
-                 * @description `straight`: 1.3 times the straight line, where the road engine has no answer.
+                 * @description `straight`: 1.3 times the straight line, because the routing engine has no answer.
                  * @enum {string}
                  */
                 source: "road" | "straight";
@@ -1954,7 +1954,7 @@ export interface components {
              * @example 2026-11-20T04:21:00.123Z
              */
             scheduledArrivalAt?: string;
-            /** @description Minutes; its own. */
+            /** @description Minutes; the value that was set for this trip. */
             approachingThreshold?: number;
             destinationGeofenceTag?: string;
             destinationGeofenceExternalId?: string;
@@ -1970,7 +1970,7 @@ export interface components {
                 /** @description Metres. */
                 distance: number;
                 /**
-                 * @description `straight`: 1.3 times the straight line, where the road engine has no answer.
+                 * @description `straight`: 1.3 times the straight line, because the routing engine has no answer.
                  * @enum {string}
                  */
                 source: "road" | "straight";
@@ -2009,7 +2009,7 @@ export interface components {
             deviceOS?: string;
             deviceMake?: string;
             deviceModel?: string;
-            /** @description What made an SDK send an update: as it said last. */
+            /** @description What made an SDK send its last update. */
             source?: string;
             /**
              * Format: date-time
@@ -2023,7 +2023,7 @@ export interface components {
             updatedAt: string;
             /**
              * Format: date-time
-             * @description When the server received the last update, by its own clock.
+             * @description When the server received the last update, by the server’s clock.
              */
             actualUpdatedAt: string;
             ip: string;
@@ -2077,7 +2077,7 @@ export interface components {
                  */
                 code: string;
                 name: string;
-                /** @description Of a country: its emoji. */
+                /** @description Only for a country: its flag, as an emoji. */
                 flag?: string;
             };
             state?: {
@@ -2092,7 +2092,7 @@ export interface components {
                  */
                 code: string;
                 name: string;
-                /** @description Of a country: its emoji. */
+                /** @description Only for a country: its flag, as an emoji. */
                 flag?: string;
             };
             dma?: {
@@ -2107,7 +2107,7 @@ export interface components {
                  */
                 code: string;
                 name: string;
-                /** @description Of a country: its emoji. */
+                /** @description Only for a country: its flag, as an emoji. */
                 flag?: string;
             };
             postalCode?: {
@@ -2122,7 +2122,7 @@ export interface components {
                  */
                 code: string;
                 name: string;
-                /** @description Of a country: its emoji. */
+                /** @description Only for a country: its flag, as an emoji. */
                 flag?: string;
             };
             place?: {
@@ -2140,19 +2140,19 @@ export interface components {
                     name: string;
                     slug: string;
                     domain?: string;
-                    /** @description Your own id of it, from the setting chainMappings. */
+                    /** @description Your own id of the chain, from the setting chainMappings. */
                     externalId?: string;
                     metadata?: {
                         [key: string]: string | boolean | number;
                     };
                 };
             };
-            /** @description The watched chains that are near. */
+            /** @description The chains of the setting nearbyPlaceChains that are near. */
             nearbyPlaceChains?: {
                 name: string;
                 slug: string;
                 domain?: string;
-                /** @description Your own id of it, from the setting chainMappings. */
+                /** @description Your own id of the chain, from the setting chainMappings. */
                 externalId?: string;
                 metadata?: {
                     [key: string]: string | boolean | number;
@@ -2177,7 +2177,7 @@ export interface components {
                 lastProxyAt: string | null;
                 lastSharingAt: string | null;
             };
-            /** @description Those of the settings to which the user belongs since the last update. */
+            /** @description The segments of the settings to which the user belongs, by the last update. */
             segments: {
                 description: string;
                 externalId: string;
@@ -2209,7 +2209,7 @@ export interface components {
             actualCreatedAt: string;
             live: boolean;
             user: {
-                /** @description Of a conversion of a device that has sent no location: an id that no user has. */
+                /** @description For a conversion of a device that has not sent a location, this is an id that no user has. */
                 _id: string;
                 userId?: string;
                 /** @description Absent if no device has moved the trip of the event yet. */
@@ -2267,7 +2267,7 @@ export interface components {
                  */
                 code: string;
                 name: string;
-                /** @description Of a country: its emoji. */
+                /** @description Only for a country: its flag, as an emoji. */
                 flag?: string;
             };
             place?: {
@@ -2285,14 +2285,14 @@ export interface components {
                     name: string;
                     slug: string;
                     domain?: string;
-                    /** @description Your own id of it, from the setting chainMappings. */
+                    /** @description Your own id of the chain, from the setting chainMappings. */
                     externalId?: string;
                     metadata?: {
                         [key: string]: string | boolean | number;
                     };
                 };
             };
-            /** @description On entries of places: the places in which the user might be instead, the most likely first. */
+            /** @description On entries into places: the other places in which the user might be, the most likely first. */
             alternatePlaces?: {
                 _id: string;
                 name: string;
@@ -2308,7 +2308,7 @@ export interface components {
                     name: string;
                     slug: string;
                     domain?: string;
-                    /** @description Your own id of it, from the setting chainMappings. */
+                    /** @description Your own id of the chain, from the setting chainMappings. */
                     externalId?: string;
                     metadata?: {
                         [key: string]: string | boolean | number;
@@ -2513,7 +2513,7 @@ export interface components {
                 [key: string]: string | boolean | number;
             };
             user: {
-                /** @description Of a conversion of a device that has sent no location: an id that no user has. */
+                /** @description For a conversion of a device that has not sent a location, this is an id that no user has. */
                 _id: string;
                 userId?: string;
                 /** @description Absent if the event was sent with a publishable key and without a user. */
@@ -2571,7 +2571,7 @@ export interface components {
              * @example 2026-11-20T04:21:00.123Z
              */
             scheduledArrivalAt?: string;
-            /** @description Minutes; its own. */
+            /** @description Minutes; the value that was set for this trip. */
             approachingThreshold?: number;
             destinationGeofenceTag?: string;
             destinationGeofenceExternalId?: string;
@@ -2587,7 +2587,7 @@ export interface components {
                 /** @description Metres. */
                 distance: number;
                 /**
-                 * @description `straight`: 1.3 times the straight line, where the road engine has no answer.
+                 * @description `straight`: 1.3 times the straight line, because the routing engine has no answer.
                  * @enum {string}
                  */
                 source: "road" | "straight";
@@ -2601,13 +2601,13 @@ export interface components {
             /** @description The `_id` of the leg whose destination is the trip’s. */
             currentLeg?: string;
             currentLegId?: string;
-            /** @description Who moved it last. With a publishable key, only if the `userId` in the body is the trip’s. */
+            /** @description The user who moved the trip last. With a publishable key, only if the `userId` in the body is that of the trip. */
             user?: {
                 _id: string;
                 userId?: string;
                 deviceId: string;
             };
-            /** @description Where it was, oldest first. Empty with a publishable key. */
+            /** @description The locations of the trip, oldest first. Empty with a publishable key. */
             locations: {
                 /** @constant */
                 type: "Point";
@@ -2640,7 +2640,7 @@ export interface components {
             actualCreatedAt: string;
             live: boolean;
             user?: {
-                /** @description Of a conversion of a device that has sent no location: an id that no user has. */
+                /** @description For a conversion of a device that has not sent a location, this is an id that no user has. */
                 _id: string;
                 userId?: string;
                 /** @description Absent if no device has moved the trip of the event yet. */
@@ -2698,7 +2698,7 @@ export interface components {
                  */
                 code: string;
                 name: string;
-                /** @description Of a country: its emoji. */
+                /** @description Only for a country: its flag, as an emoji. */
                 flag?: string;
             };
             place?: {
@@ -2716,14 +2716,14 @@ export interface components {
                     name: string;
                     slug: string;
                     domain?: string;
-                    /** @description Your own id of it, from the setting chainMappings. */
+                    /** @description Your own id of the chain, from the setting chainMappings. */
                     externalId?: string;
                     metadata?: {
                         [key: string]: string | boolean | number;
                     };
                 };
             };
-            /** @description On entries of places: the places in which the user might be instead, the most likely first. */
+            /** @description On entries into places: the other places in which the user might be, the most likely first. */
             alternatePlaces?: {
                 _id: string;
                 name: string;
@@ -2739,7 +2739,7 @@ export interface components {
                     name: string;
                     slug: string;
                     domain?: string;
-                    /** @description Your own id of it, from the setting chainMappings. */
+                    /** @description Your own id of the chain, from the setting chainMappings. */
                     externalId?: string;
                     metadata?: {
                         [key: string]: string | boolean | number;
@@ -3177,13 +3177,13 @@ export interface components {
             regions: boolean;
             /** @description The kinds of regions whose entries and exits are events. */
             regionEvents: ("country" | "state" | "dma" | "postalCode")[];
-            /** @description Who is told by e-mail of webhooks that pause and of a quota of which 90 % is used. The operator sets the mail server. */
+            /** @description E-mail addresses that are told when a webhook pauses and when 90 % of the quota is used. The operator sets the mail server. */
             notificationEmails: string[];
             /** @description Alpha-2 codes of countries: updates and contexts from there are answered 451. */
             blockedCountries: string[];
             /** @description If there are any, updates and contexts from all other countries are answered 451. */
             allowedCountries: string[];
-            /** @description Whether and how fraud is judged: the speed and length of a jump, the worst accuracy, whether the country of the IP address counts. `bypassed` and `blocked` have `_id`s, userIds and deviceIds, `blocked` also IP addresses and ranges. Members that are absent get their defaults. */
+            /** @description Whether and how fraud is judged: the speed and length of a jump, the worst accuracy, and whether the country of the IP address counts. The lists `bypassed` and `blocked` have `_id`s, userIds and deviceIds; `blocked` may also have IP addresses and ranges. Members that are absent get their defaults. */
             fraud: {
                 enabled: boolean;
                 /** @description Kilometres per hour. */
@@ -3212,16 +3212,16 @@ export interface components {
             };
             /** @description Whether users have the place that they visit and their most visited chains; entries and exits of places are events. */
             places: boolean;
-            /** @description Seconds after which a user who neither stops nor has the app in the foreground visits the place that was the most likely one all the time. */
+            /** @description If the same place has been the most likely one for this many seconds, the user visits it, even without stopping and without the app in the foreground. */
             placeMinimumStaySeconds: number;
             /** @description Slugs of chains: coming near one of their places is an event, and users have the chains that are near. */
             nearbyPlaceChains: string[];
-            /** @description How near that is, in metres. A chain is left at one and a half times the distance. */
+            /** @description The distance, in metres, at which a chain is near. It is no longer near at one and a half times this distance. */
             nearbyPlaceChainMeters: number;
             /** @description Groups of users: `{"description", "externalId", "rule"}`. After each update, `user.segments` has those whose rule holds. A rule has at most 4 levels and 20 conditions; all rules together count at most 20 kinds of events. Countries and states need the setting `regions`, chains and categories the setting `places`. Events count from when the rule is set; a change that leaves the rule of an externalId as it is keeps its counts. */
             segments: {
                 description: string;
-                /** @description Your own id, different for each. */
+                /** @description Your own id of the segment, unique among the segments. */
                 externalId: string;
                 /** @description Exactly one member. */
                 rule: {
@@ -3248,16 +3248,16 @@ export interface components {
                     chain?: string;
                     /** @description The slug of a category of the place that the user is in. */
                     category?: string;
-                    /** @description The user had so many such events in so many days, since the rule was set. */
+                    /** @description The user had at least this number of such events in this number of days, since the rule was set. */
                     event?: {
                         /** @description The type of an event, or the name of a conversion; not that of a trip event. */
                         type: string;
                         /** @description Of the geofence or beacon. */
                         tag?: string;
                         externalId?: string;
-                        /** @description Of the place. */
+                        /** @description The chain of the place. */
                         chain?: string;
-                        /** @description Of the place. */
+                        /** @description A category of the place. */
                         category?: string;
                         /** @default 30 */
                         withinDays?: number;
@@ -3274,9 +3274,9 @@ export interface components {
             tripDelayThreshold: number | null;
             /** @description Whether user.arrived_at_wrong_trip_destination is generated: a trip enters another geofence with the tag of its destination. */
             tripWrongDestinationEvents: boolean;
-            /** @description The least time between two user.updated_trip of a trip that location updates make; 0: each update makes one. */
+            /** @description The least time between two events user.updated_trip of a trip that are caused by location updates; 0: each update causes one. */
             tripUpdateSeconds: number;
-            /** @description The least time between two measurements of the way to the destination. */
+            /** @description The least time between two computations of the route to the destination. */
             tripEtaSeconds: number;
         };
         /** SettingsChange */
@@ -3313,13 +3313,13 @@ export interface components {
             regions?: boolean | string;
             /** @description The kinds of regions whose entries and exits are events. */
             regionEvents?: string[] | null | string;
-            /** @description Who is told by e-mail of webhooks that pause and of a quota of which 90 % is used. The operator sets the mail server. */
+            /** @description E-mail addresses that are told when a webhook pauses and when 90 % of the quota is used. The operator sets the mail server. */
             notificationEmails?: string[] | null | string;
             /** @description Alpha-2 codes of countries: updates and contexts from there are answered 451. */
             blockedCountries?: string[] | null | string;
             /** @description If there are any, updates and contexts from all other countries are answered 451. */
             allowedCountries?: string[] | null | string;
-            /** @description Whether and how fraud is judged: the speed and length of a jump, the worst accuracy, whether the country of the IP address counts. `bypassed` and `blocked` have `_id`s, userIds and deviceIds, `blocked` also IP addresses and ranges. Members that are absent get their defaults. */
+            /** @description Whether and how fraud is judged: the speed and length of a jump, the worst accuracy, and whether the country of the IP address counts. The lists `bypassed` and `blocked` have `_id`s, userIds and deviceIds; `blocked` may also have IP addresses and ranges. Members that are absent get their defaults. */
             fraud?: {
                 [key: string]: unknown;
             } | null | string;
@@ -3339,11 +3339,11 @@ export interface components {
             } | null | string;
             /** @description Whether users have the place that they visit and their most visited chains; entries and exits of places are events. */
             places?: boolean | string;
-            /** @description Seconds after which a user who neither stops nor has the app in the foreground visits the place that was the most likely one all the time. */
+            /** @description If the same place has been the most likely one for this many seconds, the user visits it, even without stopping and without the app in the foreground. */
             placeMinimumStaySeconds?: number | string;
             /** @description Slugs of chains: coming near one of their places is an event, and users have the chains that are near. */
             nearbyPlaceChains?: string[] | null | string;
-            /** @description How near that is, in metres. A chain is left at one and a half times the distance. */
+            /** @description The distance, in metres, at which a chain is near. It is no longer near at one and a half times this distance. */
             nearbyPlaceChainMeters?: number | string;
             /** @description Groups of users: `{"description", "externalId", "rule"}`. After each update, `user.segments` has those whose rule holds. A rule has at most 4 levels and 20 conditions; all rules together count at most 20 kinds of events. Countries and states need the setting `regions`, chains and categories the setting `places`. Events count from when the rule is set; a change that leaves the rule of an externalId as it is keeps its counts. */
             segments?: {
@@ -3357,9 +3357,9 @@ export interface components {
             tripDelayThreshold?: number | null | string;
             /** @description Whether user.arrived_at_wrong_trip_destination is generated: a trip enters another geofence with the tag of its destination. */
             tripWrongDestinationEvents?: boolean | string;
-            /** @description The least time between two user.updated_trip of a trip that location updates make; 0: each update makes one. */
+            /** @description The least time between two events user.updated_trip of a trip that are caused by location updates; 0: each update causes one. */
             tripUpdateSeconds?: number | string;
-            /** @description The least time between two measurements of the way to the destination. */
+            /** @description The least time between two computations of the route to the destination. */
             tripEtaSeconds?: number | string;
         };
         /** Account */
@@ -3386,7 +3386,7 @@ export interface components {
             lastSignInAt?: string;
             /**
              * Format: date-time
-             * @description While there is a link that was not used yet.
+             * @description Until when the link can be used; absent if there is none that has not been used.
              */
             invitedUntil?: string;
         };
@@ -3399,9 +3399,9 @@ export interface components {
                 email: string;
                 name: string;
             };
-            /** @description Where the person signed in. */
+            /** @description The IP address from which the person signed in. */
             ip: string;
-            /** @description With which browser. */
+            /** @description The browser with which the person signed in. */
             userAgent: string;
             /**
              * Format: date-time
@@ -3410,15 +3410,15 @@ export interface components {
             createdAt: string;
             /**
              * Format: date-time
-             * @description About when it was used last. It ends 12 hours later.
+             * @description The approximate time of its last use. The session ends 12 hours later.
              */
             usedAt: string;
             /**
              * Format: date-time
-             * @description When it ends, however much it is used.
+             * @description When the session ends at the latest, even if it is used.
              */
             expiresAt: string;
-            /** @description Whether it is the one of this request. */
+            /** @description Whether it is the session of this request. */
             current: boolean;
         };
         /** SignedIn */
@@ -3439,7 +3439,7 @@ export interface components {
         GeofenceSync: {
             enabled: boolean;
             /**
-             * @description Absent before the first PUT.
+             * @description Absent if there are no settings yet.
              * @enum {unknown}
              */
             protocol?: "http" | "s3";
@@ -3522,9 +3522,9 @@ export interface components {
                 rows: number;
                 created: number;
                 updated: number;
-                /** @description Rows that say what is there already. */
+                /** @description Rows that agree with the existing geofence. */
                 unchanged: number;
-                /** @description Rows whose tag and externalId a later row has, which counts. */
+                /** @description Rows that do not count, because a later row has the same tag and externalId. */
                 repeated: number;
                 refused: number;
             }[];
@@ -3532,13 +3532,13 @@ export interface components {
             rows: number;
             created: number;
             updated: number;
-            /** @description Rows that say what is there already. */
+            /** @description Rows that agree with the existing geofence. */
             unchanged: number;
-            /** @description Rows whose tag and externalId a later row has, which counts. */
+            /** @description Rows that do not count, because a later row has the same tag and externalId. */
             repeated: number;
             refused: number;
             deleted: number;
-            /** @description So many of all that runs wrote would have been deleted, which is more than maxDeleteShare. */
+            /** @description The share of all geofences written by runs that would have been deleted. It is more than maxDeleteShare, so nothing was deleted. */
             deletionHeld?: {
                 count: number;
                 of: number;
@@ -3568,13 +3568,13 @@ export interface components {
                 description: string;
                 /** @description Longitude and latitude in degrees. */
                 center: number[];
-                /** @description Metres about the centre that contain the area. */
+                /** @description Radius in metres of a circle around the centre that contains the area. */
                 radius: number;
             }[];
         };
         /** GeofenceSyncSettings */
         GeofenceSyncSettings: {
-            /** @description Default true. False: no nightly runs; a run by hand still works. */
+            /** @description Default true. If false, there are no nightly runs; you can still start a run by a call. */
             enabled?: boolean | string;
             /** @description `http` or `s3`. */
             protocol: string;
@@ -3582,28 +3582,28 @@ export interface components {
             http?: {
                 /** @description 1 to 20 addresses, http or https, without a user name. A query that is given as `…` stays as it is. */
                 urls: unknown[] | string;
-                /** @description Of basic authentication. */
+                /** @description The user name of basic authentication. */
                 username?: string;
-                /** @description Secret. Left out, it stays; null removes it. */
+                /** @description Secret. If it is left out, it stays the same; null removes it. */
                 password?: string | null;
-                /** @description At most 10; the values are secret. One that is left out stays; null removes it, or all. */
+                /** @description At most 10 headers; the values are secret. A header that is left out stays the same; null removes it, or all headers. */
                 headers?: {
                     [key: string]: string | null;
                 } | null;
             };
             /** @description For protocol s3. */
             s3?: {
-                /** @description Of the bucket. */
+                /** @description The region of the bucket. */
                 region: string;
-                /** @description Its name. */
+                /** @description The name of the bucket. */
                 bucket: string;
                 /** @description 1 to 20 names of objects. */
                 keys: unknown[] | string;
-                /** @description Of the access key. */
+                /** @description The id of the access key. */
                 accessKeyId: string;
-                /** @description Secret. Left out, it stays. */
+                /** @description Secret. If it is left out, it stays the same. */
                 secretAccessKey?: string | null;
-                /** @description Of other makers: http(s)://HOST:PORT. */
+                /** @description Only for storage other than AWS: http(s)://HOST:PORT. */
                 endpoint?: string;
                 /** @description Whether the bucket is in the path. Default: true with an endpoint. */
                 pathStyle?: boolean | string;
@@ -3612,11 +3612,11 @@ export interface components {
             time?: string;
             /** @description IANA name; default UTC. */
             timeZone?: string;
-            /** @description Default false. Whether geofences that a run wrote and no source names any more are deleted. */
+            /** @description Default false. Whether geofences are deleted that a run wrote and that no source contains any more. */
             deleteMissing?: boolean | string;
-            /** @description Default 0.1. If more than this share of all would be deleted, nothing is, until a run with `force`. */
+            /** @description Default 0.1. If more than this share of all geofences written by runs would be deleted, nothing is deleted until a run with `force`. */
             maxDeleteShare?: number | string;
-            /** @description At most 10 addresses that are told how runs end. */
+            /** @description At most 10 e-mail addresses that are told how runs end. */
             emails?: unknown[] | string;
             /** @description `always` (default) or `failures`. */
             notify?: string;
@@ -3625,7 +3625,7 @@ export interface components {
         } & (unknown & unknown);
         /** GeofenceSyncTest */
         GeofenceSyncTest: {
-            /** @description Default true. False: no nightly runs; a run by hand still works. */
+            /** @description Default true. If false, there are no nightly runs; you can still start a run by a call. */
             enabled?: boolean | string;
             /** @description `http` or `s3`. */
             protocol?: string;
@@ -3633,28 +3633,28 @@ export interface components {
             http?: {
                 /** @description 1 to 20 addresses, http or https, without a user name. A query that is given as `…` stays as it is. */
                 urls: unknown[] | string;
-                /** @description Of basic authentication. */
+                /** @description The user name of basic authentication. */
                 username?: string;
-                /** @description Secret. Left out, it stays; null removes it. */
+                /** @description Secret. If it is left out, it stays the same; null removes it. */
                 password?: string | null;
-                /** @description At most 10; the values are secret. One that is left out stays; null removes it, or all. */
+                /** @description At most 10 headers; the values are secret. A header that is left out stays the same; null removes it, or all headers. */
                 headers?: {
                     [key: string]: string | null;
                 } | null;
             };
             /** @description For protocol s3. */
             s3?: {
-                /** @description Of the bucket. */
+                /** @description The region of the bucket. */
                 region: string;
-                /** @description Its name. */
+                /** @description The name of the bucket. */
                 bucket: string;
                 /** @description 1 to 20 names of objects. */
                 keys: unknown[] | string;
-                /** @description Of the access key. */
+                /** @description The id of the access key. */
                 accessKeyId: string;
-                /** @description Secret. Left out, it stays. */
+                /** @description Secret. If it is left out, it stays the same. */
                 secretAccessKey?: string | null;
-                /** @description Of other makers: http(s)://HOST:PORT. */
+                /** @description Only for storage other than AWS: http(s)://HOST:PORT. */
                 endpoint?: string;
                 /** @description Whether the bucket is in the path. Default: true with an endpoint. */
                 pathStyle?: boolean | string;
@@ -3663,11 +3663,11 @@ export interface components {
             time?: string;
             /** @description IANA name; default UTC. */
             timeZone?: string;
-            /** @description Default false. Whether geofences that a run wrote and no source names any more are deleted. */
+            /** @description Default false. Whether geofences are deleted that a run wrote and that no source contains any more. */
             deleteMissing?: boolean | string;
-            /** @description Default 0.1. If more than this share of all would be deleted, nothing is, until a run with `force`. */
+            /** @description Default 0.1. If more than this share of all geofences written by runs would be deleted, nothing is deleted until a run with `force`. */
             maxDeleteShare?: number | string;
-            /** @description At most 10 addresses that are told how runs end. */
+            /** @description At most 10 e-mail addresses that are told how runs end. */
             emails?: unknown[] | string;
             /** @description `always` (default) or `failures`. */
             notify?: string;
@@ -3691,7 +3691,7 @@ export interface components {
         };
         /** FoundPlace */
         FoundPlace: {
-            /** @description The same after each import. A geofence takes it as `placeId`. */
+            /** @description The `_id` stays the same after each import. A geofence accepts it as `placeId`. */
             _id: string;
             name: string;
             /**
@@ -3710,17 +3710,17 @@ export interface components {
                 coordinates: number[];
             };
             chain?: components["schemas"]["FoundChain"];
-            /** @description Where it is, as far as that is known. */
+            /** @description The parts of its address that are known. */
             address: {
                 /** @description House number. */
                 number?: string;
                 /** @description Apartment, suite or floor. */
                 unit?: string;
-                /** @description Of an intersection: both. */
+                /** @description For an intersection, both streets. */
                 street?: string;
                 /** @description Part of a city. */
                 neighborhood?: string;
-                /** @description Of a large city. */
+                /** @description A borough of a large city. */
                 borough?: string;
                 /** @description City, town or village. */
                 city?: string;
@@ -3729,16 +3729,16 @@ export interface components {
                 /** @description Name. */
                 state?: string;
                 /**
-                 * @description Where states have a code.
+                 * @description The code of the state, if states of the country have one.
                  * @example NY
                  */
                 stateCode?: string;
                 /** @description Also called ZIP code. */
                 postalCode?: string;
-                /** @description Name, in the language that `lang` asks for. */
+                /** @description The name in the language of `lang`. */
                 country?: string;
                 /**
-                 * @description Alpha-2.
+                 * @description The two-letter code (ISO 3166-1 alpha-2).
                  * @example UY
                  */
                 countryCode?: string;
@@ -3753,7 +3753,7 @@ export interface components {
              */
             group?: "airport" | "major-us-airport";
             /**
-             * @description Pairs of opening and closing times by day, if it has the same hours each week; as a geofence takes them.
+             * @description Pairs of opening and closing times by day, if the place has the same hours each week, in the format of the operating hours of a geofence.
              * @example {
              *       "Monday": [
              *         [
@@ -3768,13 +3768,13 @@ export interface components {
             };
             metadata?: {
                 /**
-                 * @description As in OpenStreetMap.
+                 * @description As it is written in OpenStreetMap.
                  * @example Mo-Fr 09:00-18:00; PH off
                  */
                 openingHours?: string;
-                /** @description As in OpenStreetMap. */
+                /** @description As it is written in OpenStreetMap. */
                 phone?: string;
-                /** @description As in OpenStreetMap. */
+                /** @description As it is written in OpenStreetMap. */
                 website?: string;
             };
         };
@@ -3784,7 +3784,7 @@ export interface components {
             /** @description Of the region. */
             name: string;
             /**
-             * @description `completed`: the region is in service. In all other cases, those from before are. `interrupted`: the server ended meanwhile.
+             * @description `completed`: the region is in service. In all other cases, the regions from before stay in service. `interrupted`: the server ended in the meantime.
              * @enum {unknown}
              */
             status: "uploading" | "importing" | "completed" | "failed" | "canceled" | "interrupted";
@@ -3800,11 +3800,11 @@ export interface components {
             finishedAt?: string;
             /** @description Bytes of the extract that have arrived. */
             bytes: number;
-            /** @description While it is imported: what is done now, such as `building routing tiles`. */
+            /** @description During the import: the present stage, such as `building routing tiles`. */
             stage?: string;
-            /** @description How much of the stage is done. */
+            /** @description The share of the stage that is done. */
             progress?: number;
-            /** @description Why it did not complete. */
+            /** @description Why the import did not complete. */
             message?: string;
             /** @description A sentence for each part of the extract that the region lacks, because the routing engine cannot read it. */
             notes: string[];
@@ -3862,7 +3862,7 @@ export interface components {
             pending: number;
             /**
              * Format: date-time
-             * @description The pause was longer than events are kept: undelivered events from before this time are lost.
+             * @description The pause lasted longer than events are kept, so undelivered events from before this time are lost.
              */
             lostBefore?: string;
             /** @description The time range that is being redelivered. */
@@ -3883,7 +3883,7 @@ export interface components {
         WebhookDefinition: {
             /** @description http or https. */
             url: string;
-            /** @description For people. */
+            /** @description A text for people. */
             description?: string;
             /** @description Default true. While it is false, events are not sent, and they are not sent later either. */
             enabled?: boolean | string;
@@ -4044,7 +4044,7 @@ export interface components {
             tag: string;
             /** @description Your own id, unique within the tag. */
             externalId: string;
-            /** @description For people. */
+            /** @description A text for people. */
             description?: string;
             /** @description Default true. While it is false, nothing is sent, and it is not sent later either. */
             enabled?: boolean | string;
@@ -4065,13 +4065,13 @@ export interface components {
                 box?: number[];
                 coordinates?: number[][][];
             } & (unknown & unknown & unknown);
-            /** @description Two devices that come within so many metres of each other. Needs Tile38. */
+            /** @description Two devices that come within this number of metres of each other. Needs Tile38. */
             roam?: {
                 meters: number;
             };
-            /** @description A list or comma-separated. Of a geofence: `enter`, `exit` and `dwell`; of an area: `enter`, `exit`, `cross` and `inside`; by default enter and exit. Of roam: `nearby` and `faraway`, by default both. */
+            /** @description A list or comma-separated. For a geofence: `enter`, `exit` and `dwell`; for an area: `enter`, `exit`, `cross` and `inside`; the default is enter and exit. For roam: `nearby` and `faraway`; the default is both. */
             detect?: string[] | string;
-            /** @description Only these users; absent: all. Of two devices that roam, one is enough. */
+            /** @description Only these users; absent: all. For roam, it is enough if one of the two devices belongs to such a user. */
             userIds?: string[] | string;
             /** @description Only these devices; absent: all. */
             deviceIds?: string[] | string;
@@ -4079,25 +4079,25 @@ export interface components {
             endpoint: {
                 /** @description An http or https address, or a NATS server: `nats://HOST:PORT`, or `tls://HOST:PORT` for NATS with TLS. */
                 url: string;
-                /** @description http and https: requests are signed with it, as Standard Webhooks says. `whsec_` and base64 of 24 to 64 random bytes. */
+                /** @description For http and https: requests are signed with it according to Standard Webhooks. `whsec_` and base64 of 24 to 64 random bytes. */
                 secret?: string;
                 /** @description Required for NATS: the subject of all messages. */
                 subject?: string;
-                /** @description NATS: whether a stream must confirm each message. Default false: the server has it. */
+                /** @description For NATS: whether a stream must confirm each message. Default false: it is enough that the server has received it. */
                 jetStream?: boolean;
-                /** @description NATS. */
+                /** @description For NATS. */
                 user?: string;
-                /** @description NATS; needs user. */
+                /** @description For NATS; needs `user`. */
                 password?: string;
-                /** @description NATS, instead of user and password. */
+                /** @description For NATS, instead of user and password. */
                 token?: string;
-                /** @description NATS, instead of user and password: the text of a credentials file, or the seed of a user’s nkey. */
+                /** @description For NATS, instead of user and password: the text of a credentials file, or the seed of a user’s nkey. */
                 credentials?: string;
-                /** @description tls: PEM certificates of the authorities to trust instead. */
+                /** @description For tls: PEM certificates of the authorities to trust, instead of the usual ones. */
                 tlsCa?: string;
-                /** @description tls: PEM certificate to present; needs tlsKey. */
+                /** @description For tls: PEM certificate of the client; needs tlsKey. */
                 tlsCertificate?: string;
-                /** @description tls: PEM key of tlsCertificate. */
+                /** @description For tls: PEM key of tlsCertificate. */
                 tlsKey?: string;
             };
         } & (unknown | unknown | unknown);
@@ -4107,7 +4107,7 @@ export interface components {
             tag?: string;
             /** @description Your own id, unique within the tag. */
             externalId?: string;
-            /** @description For people. */
+            /** @description A text for people. */
             description?: string;
             /** @description Default true. While it is false, nothing is sent, and it is not sent later either. */
             enabled?: boolean | string;
@@ -4128,13 +4128,13 @@ export interface components {
                 box?: number[];
                 coordinates?: number[][][];
             } & (unknown & unknown & unknown);
-            /** @description Two devices that come within so many metres of each other. Needs Tile38. */
+            /** @description Two devices that come within this number of metres of each other. Needs Tile38. */
             roam?: {
                 meters: number;
             };
-            /** @description A list or comma-separated. Of a geofence: `enter`, `exit` and `dwell`; of an area: `enter`, `exit`, `cross` and `inside`; by default enter and exit. Of roam: `nearby` and `faraway`, by default both. */
+            /** @description A list or comma-separated. For a geofence: `enter`, `exit` and `dwell`; for an area: `enter`, `exit`, `cross` and `inside`; the default is enter and exit. For roam: `nearby` and `faraway`; the default is both. */
             detect?: string[] | string;
-            /** @description Only these users; absent: all. Of two devices that roam, one is enough. */
+            /** @description Only these users; absent: all. For roam, it is enough if one of the two devices belongs to such a user. */
             userIds?: string[] | string;
             /** @description Only these devices; absent: all. */
             deviceIds?: string[] | string;
@@ -4142,25 +4142,25 @@ export interface components {
             endpoint: {
                 /** @description An http or https address, or a NATS server: `nats://HOST:PORT`, or `tls://HOST:PORT` for NATS with TLS. */
                 url: string;
-                /** @description http and https: requests are signed with it, as Standard Webhooks says. `whsec_` and base64 of 24 to 64 random bytes. */
+                /** @description For http and https: requests are signed with it according to Standard Webhooks. `whsec_` and base64 of 24 to 64 random bytes. */
                 secret?: string;
                 /** @description Required for NATS: the subject of all messages. */
                 subject?: string;
-                /** @description NATS: whether a stream must confirm each message. Default false: the server has it. */
+                /** @description For NATS: whether a stream must confirm each message. Default false: it is enough that the server has received it. */
                 jetStream?: boolean;
-                /** @description NATS. */
+                /** @description For NATS. */
                 user?: string;
-                /** @description NATS; needs user. */
+                /** @description For NATS; needs `user`. */
                 password?: string;
-                /** @description NATS, instead of user and password. */
+                /** @description For NATS, instead of user and password. */
                 token?: string;
-                /** @description NATS, instead of user and password: the text of a credentials file, or the seed of a user’s nkey. */
+                /** @description For NATS, instead of user and password: the text of a credentials file, or the seed of a user’s nkey. */
                 credentials?: string;
-                /** @description tls: PEM certificates of the authorities to trust instead. */
+                /** @description For tls: PEM certificates of the authorities to trust, instead of the usual ones. */
                 tlsCa?: string;
-                /** @description tls: PEM certificate to present; needs tlsKey. */
+                /** @description For tls: PEM certificate of the client; needs tlsKey. */
                 tlsCertificate?: string;
-                /** @description tls: PEM key of tlsCertificate. */
+                /** @description For tls: PEM key of tlsCertificate. */
                 tlsKey?: string;
             };
         } & (unknown | unknown | unknown);
@@ -4218,13 +4218,13 @@ export interface operations {
                     deviceModel?: string;
                     /** @description What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user. */
                     source?: string;
-                    /** @description Whether an app has made up the location. */
+                    /** @description Whether the location comes from an app that simulates locations. */
                     mocked?: boolean;
                     /** @description Whether the app found signs that the device is rooted or tampered with. */
                     compromised?: boolean;
                     /** @description Whether the screen is being shared. */
                     sharing?: boolean;
-                    /** @description A verified track: with fraud on, the answer says whether it passed. */
+                    /** @description Whether this is a verified track. If the setting `fraud` is on, the answer then says whether the user passed. */
                     verified?: boolean;
                     installId?: string;
                     sdkVersion?: string;
@@ -4242,7 +4242,7 @@ export interface operations {
                     }[];
                     /** @description Whether the response should contain `nearbyGeofences`: those within 100 km. */
                     nearbyGeofences?: boolean | number | string;
-                    /** @description How many, 1 to 100; 10 where it is absent or less than 1. */
+                    /** @description The maximum number of them, 1 to 100; 10 if it is absent or less than 1. */
                     nearbyGeofencesLimit?: number;
                     /** @description For deviceId `anonymous`: the `_id`s of `user.geofences` in the previous response. */
                     geofenceIds?: string[];
@@ -4250,9 +4250,9 @@ export interface operations {
                     beaconIds?: string[];
                     /** @description For deviceId `anonymous`: the `_id` of `user.place` in the previous response. */
                     placeId?: string;
-                    /** @description For deviceId `anonymous`: the `_id`s of `user.country`, `user.state`, `user.dma` and `user.postalCode` in the previous response. Without it, the regions of the location are in the response, and no events about them. */
+                    /** @description For deviceId `anonymous`: the `_id`s of `user.country`, `user.state`, `user.dma` and `user.postalCode` in the previous response. Without this field, the response has the regions of the location, but no events about them. */
                     regionIds?: string[];
-                    /** @description The trip that the device is on: `externalId`, and what to make it of if there is none: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, `scheduledArrivalAt`, `metadata`. Of a trip that exists they change nothing. */
+                    /** @description The trip that the device is on, by its `externalId`. If there is no such trip, it is created with the other fields: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, `scheduledArrivalAt`, `metadata`. These do not change a trip that exists. */
                     tripOptions?: unknown;
                     /** @description Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once. */
                     stream?: string;
@@ -4295,13 +4295,13 @@ export interface operations {
                     deviceModel?: string;
                     /** @description What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user. */
                     source?: string;
-                    /** @description Whether an app has made up the location. */
+                    /** @description Whether the location comes from an app that simulates locations. */
                     mocked?: boolean;
                     /** @description Whether the app found signs that the device is rooted or tampered with. */
                     compromised?: boolean;
                     /** @description Whether the screen is being shared. */
                     sharing?: boolean;
-                    /** @description A verified track: with fraud on, the answer says whether it passed. */
+                    /** @description Whether this is a verified track. If the setting `fraud` is on, the answer then says whether the user passed. */
                     verified?: boolean;
                     installId?: string;
                     sdkVersion?: string;
@@ -4319,7 +4319,7 @@ export interface operations {
                     }[];
                     /** @description Whether the response should contain `nearbyGeofences`: those within 100 km. */
                     nearbyGeofences?: boolean | number | string;
-                    /** @description How many, 1 to 100; 10 where it is absent or less than 1. */
+                    /** @description The maximum number of them, 1 to 100; 10 if it is absent or less than 1. */
                     nearbyGeofencesLimit?: number;
                     /** @description For deviceId `anonymous`: the `_id`s of `user.geofences` in the previous response. */
                     geofenceIds?: string[];
@@ -4327,9 +4327,9 @@ export interface operations {
                     beaconIds?: string[];
                     /** @description For deviceId `anonymous`: the `_id` of `user.place` in the previous response. */
                     placeId?: string;
-                    /** @description For deviceId `anonymous`: the `_id`s of `user.country`, `user.state`, `user.dma` and `user.postalCode` in the previous response. Without it, the regions of the location are in the response, and no events about them. */
+                    /** @description For deviceId `anonymous`: the `_id`s of `user.country`, `user.state`, `user.dma` and `user.postalCode` in the previous response. Without this field, the response has the regions of the location, but no events about them. */
                     regionIds?: string[];
-                    /** @description The trip that the device is on: `externalId`, and what to make it of if there is none: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, `scheduledArrivalAt`, `metadata`. Of a trip that exists they change nothing. */
+                    /** @description The trip that the device is on, by its `externalId`. If there is no such trip, it is created with the other fields: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, `scheduledArrivalAt`, `metadata`. These do not change a trip that exists. */
                     tripOptions?: unknown;
                     /** @description Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once. */
                     stream?: string;
@@ -4352,7 +4352,7 @@ export interface operations {
                     } & {
                         user: components["schemas"]["User"];
                         events: components["schemas"]["Event"][];
-                        /** @description Of a verified track, if fraud is judged. */
+                        /** @description Whether the user passed; only for a verified track, if fraud is judged. */
                         passed?: boolean;
                         /** @description Why a verified track did not pass. */
                         failureReasons?: ("fraud_mocked_from_mock_provider" | "fraud_mocked_inconsistent_ip_country" | "fraud_jumped_single_device" | "fraud_compromised_reported" | "fraud_inaccurate_exceeded_accuracy_threshold" | "fraud_proxy_known_proxy_ip" | "fraud_sharing_reported" | "fraud_blocked_user_id" | "fraud_blocked_device_id" | "fraud_blocked_ip")[];
@@ -4411,13 +4411,13 @@ export interface operations {
                         deviceModel?: string;
                         /** @description What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user. */
                         source?: string;
-                        /** @description Whether an app has made up the location. */
+                        /** @description Whether the location comes from an app that simulates locations. */
                         mocked?: boolean;
                         /** @description Whether the app found signs that the device is rooted or tampered with. */
                         compromised?: boolean;
                         /** @description Whether the screen is being shared. */
                         sharing?: boolean;
-                        /** @description A verified track: with fraud on, the answer says whether it passed. */
+                        /** @description Whether this is a verified track. If the setting `fraud` is on, the answer then says whether the user passed. */
                         verified?: boolean;
                         installId?: string;
                         sdkVersion?: string;
@@ -4435,7 +4435,7 @@ export interface operations {
                         }[];
                         /** @description Whether the response should contain `nearbyGeofences`: those within 100 km. */
                         nearbyGeofences?: boolean | number | string;
-                        /** @description How many, 1 to 100; 10 where it is absent or less than 1. */
+                        /** @description The maximum number of them, 1 to 100; 10 if it is absent or less than 1. */
                         nearbyGeofencesLimit?: number;
                         /** @description For deviceId `anonymous`: the `_id`s of `user.geofences` in the previous response. */
                         geofenceIds?: string[];
@@ -4443,9 +4443,9 @@ export interface operations {
                         beaconIds?: string[];
                         /** @description For deviceId `anonymous`: the `_id` of `user.place` in the previous response. */
                         placeId?: string;
-                        /** @description For deviceId `anonymous`: the `_id`s of `user.country`, `user.state`, `user.dma` and `user.postalCode` in the previous response. Without it, the regions of the location are in the response, and no events about them. */
+                        /** @description For deviceId `anonymous`: the `_id`s of `user.country`, `user.state`, `user.dma` and `user.postalCode` in the previous response. Without this field, the response has the regions of the location, but no events about them. */
                         regionIds?: string[];
-                        /** @description The trip that the device is on: `externalId`, and what to make it of if there is none: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, `scheduledArrivalAt`, `metadata`. Of a trip that exists they change nothing. */
+                        /** @description The trip that the device is on, by its `externalId`. If there is no such trip, it is created with the other fields: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, `scheduledArrivalAt`, `metadata`. These do not change a trip that exists. */
                         tripOptions?: unknown;
                         /** @description Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once. */
                         stream?: string;
@@ -4490,13 +4490,13 @@ export interface operations {
                         deviceModel?: string;
                         /** @description What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user. */
                         source?: string;
-                        /** @description Whether an app has made up the location. */
+                        /** @description Whether the location comes from an app that simulates locations. */
                         mocked?: boolean;
                         /** @description Whether the app found signs that the device is rooted or tampered with. */
                         compromised?: boolean;
                         /** @description Whether the screen is being shared. */
                         sharing?: boolean;
-                        /** @description A verified track: with fraud on, the answer says whether it passed. */
+                        /** @description Whether this is a verified track. If the setting `fraud` is on, the answer then says whether the user passed. */
                         verified?: boolean;
                         installId?: string;
                         sdkVersion?: string;
@@ -4514,7 +4514,7 @@ export interface operations {
                         }[];
                         /** @description Whether the response should contain `nearbyGeofences`: those within 100 km. */
                         nearbyGeofences?: boolean | number | string;
-                        /** @description How many, 1 to 100; 10 where it is absent or less than 1. */
+                        /** @description The maximum number of them, 1 to 100; 10 if it is absent or less than 1. */
                         nearbyGeofencesLimit?: number;
                         /** @description For deviceId `anonymous`: the `_id`s of `user.geofences` in the previous response. */
                         geofenceIds?: string[];
@@ -4522,9 +4522,9 @@ export interface operations {
                         beaconIds?: string[];
                         /** @description For deviceId `anonymous`: the `_id` of `user.place` in the previous response. */
                         placeId?: string;
-                        /** @description For deviceId `anonymous`: the `_id`s of `user.country`, `user.state`, `user.dma` and `user.postalCode` in the previous response. Without it, the regions of the location are in the response, and no events about them. */
+                        /** @description For deviceId `anonymous`: the `_id`s of `user.country`, `user.state`, `user.dma` and `user.postalCode` in the previous response. Without this field, the response has the regions of the location, but no events about them. */
                         regionIds?: string[];
-                        /** @description The trip that the device is on: `externalId`, and what to make it of if there is none: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, `scheduledArrivalAt`, `metadata`. Of a trip that exists they change nothing. */
+                        /** @description The trip that the device is on, by its `externalId`. If there is no such trip, it is created with the other fields: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, `scheduledArrivalAt`, `metadata`. These do not change a trip that exists. */
                         tripOptions?: unknown;
                         /** @description Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once. */
                         stream?: string;
@@ -4552,7 +4552,7 @@ export interface operations {
                     } & {
                         user?: components["schemas"]["User"];
                         events: components["schemas"]["Event"][];
-                        /** @description Of a verified track, if fraud is judged. */
+                        /** @description Whether the user passed; only for a verified track, if fraud is judged. */
                         passed?: boolean;
                         /** @description Why a verified track did not pass. */
                         failureReasons?: ("fraud_mocked_from_mock_provider" | "fraud_mocked_inconsistent_ip_country" | "fraud_jumped_single_device" | "fraud_compromised_reported" | "fraud_inaccurate_exceeded_accuracy_threshold" | "fraud_proxy_known_proxy_ip" | "fraud_sharing_reported" | "fraud_blocked_user_id" | "fraud_blocked_device_id" | "fraud_blocked_ip")[];
@@ -4574,9 +4574,9 @@ export interface operations {
                 type?: string;
                 /** @description Comma-separated. */
                 types?: string;
-                /** @description Of the geofence or beacon, or of the destination of the trip. */
+                /** @description That of the geofence or beacon, or of the destination of the trip. */
                 tag?: string;
-                /** @description Of the geofence or beacon, or of the destination of the trip. */
+                /** @description That of the geofence or beacon, or of the destination of the trip. */
                 externalId?: string;
                 /** @description The `_id` of the place. */
                 placeId?: string;
@@ -4588,7 +4588,7 @@ export interface operations {
                 region?: string;
                 /** @description One of the `failureReasons` of user.failed_fraud. */
                 failureReason?: string;
-                /** @description In the userId or deviceId, in the description, tag or externalId of the geofence or beacon, in the externalId or destination of the trip, or in the name of the place; in upper or lower case. */
+                /** @description A text to look for in the userId or deviceId, in the description, tag or externalId of the geofence or beacon, in the externalId or destination of the trip, and in the name of the place. Upper and lower case are equal. */
                 text?: string;
                 /** @description Events with at least this `confidence`. */
                 minimumConfidence?: number;
@@ -4597,7 +4597,7 @@ export interface operations {
                  * @example 2
                  */
                 limit?: number;
-                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
                 /** @description Those whose `createdAt` (the time of its update, which is in the past for a replay) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
@@ -4609,7 +4609,7 @@ export interface operations {
                 updatedAfter?: string | number;
                 /** @description `desc`: newest first, by `createdAt`. */
                 order?: "asc" | "desc";
-                /** @description Whether `meta.total` is to be in the answer. */
+                /** @description Whether the answer should contain `meta.total`. */
                 includeTotal?: boolean;
             };
             header?: never;
@@ -4629,7 +4629,7 @@ export interface operations {
                             code: number;
                             /** @description Whether more records match than `limit`. */
                             hasMore: boolean;
-                            /** @description How many records match the filters, on all pages: with `includeTotal`. */
+                            /** @description How many records match the filters on all pages; only with `includeTotal`. */
                             total?: number;
                             /** @description The `before` of the next page, if this one ended early. */
                             next?: string;
@@ -4722,7 +4722,7 @@ export interface operations {
                 coordinates: string;
                 /** @description Metres; not used. */
                 accuracy?: string;
-                /** @description Shows the geofences that are for this user only. */
+                /** @description With it, the geofences that are only for this user are shown, too. */
                 userId?: string;
                 /** @description Not used. */
                 deviceId?: string;
@@ -4783,7 +4783,7 @@ export interface operations {
                                  */
                                 code: string;
                                 name: string;
-                                /** @description Of a country: its emoji. */
+                                /** @description Only for a country: its flag, as an emoji. */
                                 flag?: string;
                             };
                             state?: {
@@ -4798,7 +4798,7 @@ export interface operations {
                                  */
                                 code: string;
                                 name: string;
-                                /** @description Of a country: its emoji. */
+                                /** @description Only for a country: its flag, as an emoji. */
                                 flag?: string;
                             };
                             dma?: {
@@ -4813,7 +4813,7 @@ export interface operations {
                                  */
                                 code: string;
                                 name: string;
-                                /** @description Of a country: its emoji. */
+                                /** @description Only for a country: its flag, as an emoji. */
                                 flag?: string;
                             };
                             postalCode?: {
@@ -4828,7 +4828,7 @@ export interface operations {
                                  */
                                 code: string;
                                 name: string;
-                                /** @description Of a country: its emoji. */
+                                /** @description Only for a country: its flag, as an emoji. */
                                 flag?: string;
                             };
                             place?: {
@@ -4846,7 +4846,7 @@ export interface operations {
                                     name: string;
                                     slug: string;
                                     domain?: string;
-                                    /** @description Your own id of it, from the setting chainMappings. */
+                                    /** @description Your own id of the chain, from the setting chainMappings. */
                                     externalId?: string;
                                     metadata?: {
                                         [key: string]: string | boolean | number;
@@ -4887,7 +4887,7 @@ export interface operations {
                              */
                             code: string;
                             name: string;
-                            /** @description Of a country: its emoji. */
+                            /** @description Only for a country: its flag, as an emoji. */
                             flag?: string;
                         };
                         state?: {
@@ -4902,7 +4902,7 @@ export interface operations {
                              */
                             code: string;
                             name: string;
-                            /** @description Of a country: its emoji. */
+                            /** @description Only for a country: its flag, as an emoji. */
                             flag?: string;
                         };
                         dma?: {
@@ -4917,7 +4917,7 @@ export interface operations {
                              */
                             code: string;
                             name: string;
-                            /** @description Of a country: its emoji. */
+                            /** @description Only for a country: its flag, as an emoji. */
                             flag?: string;
                         };
                         postalCode?: {
@@ -4932,7 +4932,7 @@ export interface operations {
                              */
                             code: string;
                             name: string;
-                            /** @description Of a country: its emoji. */
+                            /** @description Only for a country: its flag, as an emoji. */
                             flag?: string;
                         };
                         place?: {
@@ -4950,7 +4950,7 @@ export interface operations {
                                 name: string;
                                 slug: string;
                                 domain?: string;
-                                /** @description Your own id of it, from the setting chainMappings. */
+                                /** @description Your own id of the chain, from the setting chainMappings. */
                                 externalId?: string;
                                 metadata?: {
                                     [key: string]: string | boolean | number;
@@ -4996,7 +4996,7 @@ export interface operations {
                                     uids: string[];
                                 };
                             };
-                            /** @description The first four are the project settings that tell an SDK what the server will decide; the others are the defaults of the SDKs. */
+                            /** @description The first four are settings of the project, from which an SDK can see what the server will decide; the others are the defaults of the SDKs. */
                             sdkConfiguration: {
                                 stopDetection: boolean;
                                 bufferGeofenceEntries: boolean;
@@ -5028,7 +5028,7 @@ export interface operations {
                                 useSwiftLocationManager: boolean;
                                 useSwiftVerificationManager: boolean;
                             };
-                            /** @description What older SDKs read instead: their defaults. */
+                            /** @description Older SDKs read this instead. It contains their defaults. */
                             featureSettings: {
                                 usePersistence: boolean;
                                 extendFlushReplays: boolean;
@@ -5163,13 +5163,13 @@ export interface operations {
                                 name: string;
                                 slug: string;
                                 domain?: string;
-                                /** @description Your own id of it, from the setting chainMappings. */
+                                /** @description Your own id of the chain, from the setting chainMappings. */
                                 externalId?: string;
                                 metadata?: {
                                     [key: string]: string | boolean | number;
                                 };
                             };
-                            /** @description Metres around `location` within which the place lies. */
+                            /** @description The radius in metres of a circle around `location` that contains the place. */
                             geometryRadius: number;
                         }[];
                         /** @description Nearest first. */
@@ -5192,22 +5192,22 @@ export interface operations {
             query?: {
                 userId?: string;
                 deviceId?: string;
-                /** @description Those who are in the place with this `_id`; needs `places`. */
+                /** @description Only users who are in the place with this `_id`; needs the setting `places`. */
                 placeId?: string;
-                /** @description Those who belong to the segment with this externalId since their last update. */
+                /** @description Only users who, by their last update, belong to the segment with this externalId. */
                 segment?: string;
-                /** @description In the userId, deviceId or description, in upper or lower case. Every user is looked at. */
+                /** @description A text to look for in the userId, deviceId and description. Upper and lower case are equal. The search looks at every user. */
                 text?: string;
                 sortBy?: "createdAt" | "updatedAt";
                 order?: "asc" | "desc";
-                /** @description Whether `meta.total` is to be in the answer. */
+                /** @description Whether the answer should contain `meta.total`. */
                 includeTotal?: boolean;
                 /**
                  * @description Maximum number of records in the response.
                  * @example 2
                  */
                 limit?: number;
-                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
                 /** @description Those whose `createdAt` (when the first update of the record arrived at the server) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
@@ -5235,7 +5235,7 @@ export interface operations {
                             code: number;
                             /** @description Whether more records match than `limit`. */
                             hasMore: boolean;
-                            /** @description How many records match the filters, on all pages: with `includeTotal`. */
+                            /** @description How many records match the filters on all pages; only with `includeTotal`. */
                             total?: number;
                         };
                     } & {
@@ -5408,7 +5408,7 @@ export interface operations {
                                 /** @description A sentence that explains the outcome. */
                                 reason: string;
                             }[];
-                            /** @description Why nothing is said about regions. */
+                            /** @description Why the explanation has nothing about regions. */
                             regionsNote?: string;
                             place?: {
                                 /** @description The place in which the user was before the update. */
@@ -5416,9 +5416,9 @@ export interface operations {
                                     _id: string;
                                     name: string;
                                 };
-                                /** @description Metres from its edge, if it is near. */
+                                /** @description Distance from its edge in metres, if it is near. */
                                 distance?: number;
-                                /** @description Of the first candidate. */
+                                /** @description The confidence of the first candidate. */
                                 confidence?: number;
                                 /**
                                  * Format: date-time
@@ -5440,13 +5440,13 @@ export interface operations {
                                         /** @description Its slug. */
                                         chain?: string;
                                     };
-                                    /** @description Metres from its edge, negative inside. */
+                                    /** @description Distance from its edge in metres, negative inside. */
                                     distance: number;
-                                    /** @description Metres from its point. */
+                                    /** @description Distance from its point in metres. */
                                     pointDistance: number;
                                 }[];
                             };
-                            /** @description Why nothing is said about places. */
+                            /** @description Why the explanation has nothing about places. */
                             placesNote?: string;
                         };
                     };
@@ -5475,7 +5475,7 @@ export interface operations {
                 };
                 /** @description Those whose `updatedAt` is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
-                /** @description Metres: only users whose last location is at least as accurate. Those without an accuracy are found, too. */
+                /** @description Metres. Only users whose last location is at least this accurate are found, and those whose location has no accuracy. */
                 maxAccuracy?: number;
                 /**
                  * @description Maximum number of records in the response.
@@ -5650,14 +5650,14 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Some of pending, started, approaching, arrived, completed, canceled, expired, separated by commas.
+                 * @description One or more of pending, started, approaching, arrived, completed, canceled, expired, separated by commas.
                  * @example started,approaching,arrived
                  */
                 status?: string;
-                /** @description Of the destination, or of any leg. */
+                /** @description That of the destination, or of any leg. */
                 destinationGeofenceTag?: string;
                 destinationGeofenceExternalId?: string;
-                /** @description One or several, separated by commas. */
+                /** @description One or more, separated by commas. */
                 externalId?: string;
                 /** @description The userId of the trip’s user, or their `_id`. */
                 userId?: string;
@@ -5665,7 +5665,7 @@ export interface operations {
                 delayed?: boolean;
                 /** @description Default false. */
                 includeLocations?: boolean;
-                /** @description With `includeLocations`: at most so many of each trip, the latest. By default all. */
+                /** @description With `includeLocations`: the maximum number of locations of each trip; the latest are shown. By default all. */
                 maxLocations?: number;
                 /** @description The latest first. Default `updatedAt`. */
                 sortBy?: "createdAt" | "updatedAt";
@@ -5674,7 +5674,7 @@ export interface operations {
                  * @example 10
                  */
                 limit?: number;
-                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
                 /** @description Those whose `createdAt` (when the trip was created) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
@@ -5741,7 +5741,7 @@ export interface operations {
                     metadata?: {
                         [key: string]: unknown;
                     } | string;
-                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts; `arrivalRadius` in metres for the last two, 10 to 10,000, default 100; besides `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of one that the trip has keeps its state. */
+                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts. The last two may have an `arrivalRadius` in metres, 10 to 10,000, default 100. A stop may also have `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of a leg of the trip keeps the state of that leg. */
                     legs?: unknown[] | string;
                 };
                 "application/x-www-form-urlencoded": {
@@ -5766,7 +5766,7 @@ export interface operations {
                     metadata?: {
                         [key: string]: unknown;
                     } | string;
-                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts; `arrivalRadius` in metres for the last two, 10 to 10,000, default 100; besides `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of one that the trip has keeps its state. */
+                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts. The last two may have an `arrivalRadius` in metres, 10 to 10,000, default 100. A stop may also have `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of a leg of the trip keeps the state of that leg. */
                     legs?: unknown[] | string;
                 };
             };
@@ -5796,7 +5796,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description `_id` or externalId: of several, the active one, else the latest.
+                 * @description `_id` or externalId. If several trips have this externalId, the active one counts, or else the latest.
                  * @example order-1842
                  */
                 id: string;
@@ -5825,7 +5825,7 @@ export interface operations {
                     metadata?: {
                         [key: string]: unknown;
                     } | string;
-                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts; `arrivalRadius` in metres for the last two, 10 to 10,000, default 100; besides `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of one that the trip has keeps its state. */
+                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts. The last two may have an `arrivalRadius` in metres, 10 to 10,000, default 100. A stop may also have `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of a leg of the trip keeps the state of that leg. */
                     legs?: unknown[] | string;
                     /** @description One of pending, started, approaching, arrived, completed, canceled. */
                     status?: string;
@@ -5850,7 +5850,7 @@ export interface operations {
                     metadata?: {
                         [key: string]: unknown;
                     } | string;
-                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts; `arrivalRadius` in metres for the last two, 10 to 10,000, default 100; besides `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of one that the trip has keeps its state. */
+                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts. The last two may have an `arrivalRadius` in metres, 10 to 10,000, default 100. A stop may also have `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of a leg of the trip keeps the state of that leg. */
                     legs?: unknown[] | string;
                     /** @description One of pending, started, approaching, arrived, completed, canceled. */
                     status?: string;
@@ -5882,7 +5882,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description `_id` or externalId: of several, the active one, else the latest.
+                 * @description `_id` or externalId. If several trips have this externalId, the active one counts, or else the latest.
                  * @example order-1842
                  */
                 id: string;
@@ -5949,7 +5949,7 @@ export interface operations {
                          * @example 2026-11-20T04:21:00.123Z
                          */
                         scheduledArrivalAt?: string;
-                        /** @description Minutes; its own. */
+                        /** @description Minutes; the value that was set for this trip. */
                         approachingThreshold?: number;
                         destinationGeofenceTag?: string;
                         destinationGeofenceExternalId?: string;
@@ -5965,7 +5965,7 @@ export interface operations {
                             /** @description Metres. */
                             distance: number;
                             /**
-                             * @description `straight`: 1.3 times the straight line, where the road engine has no answer.
+                             * @description `straight`: 1.3 times the straight line, because the routing engine has no answer.
                              * @enum {string}
                              */
                             source: "road" | "straight";
@@ -5979,13 +5979,13 @@ export interface operations {
                         /** @description The `_id` of the leg whose destination is the trip’s. */
                         currentLeg?: string;
                         currentLegId?: string;
-                        /** @description Who moved it last. With a publishable key, only if the `userId` in the body is the trip’s. */
+                        /** @description The user who moved the trip last. With a publishable key, only if the `userId` in the body is that of the trip. */
                         user?: {
                             _id: string;
                             userId?: string;
                             deviceId: string;
                         };
-                        /** @description Where it was, oldest first. Empty with a publishable key. */
+                        /** @description The locations of the trip, oldest first. Empty with a publishable key. */
                         locations: {
                             /** @constant */
                             type: "Point";
@@ -6008,7 +6008,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description `_id` or externalId: of several, the active one, else the latest.
+                 * @description `_id` or externalId. If several trips have this externalId, the active one counts, or else the latest.
                  * @example round-3
                  */
                 id: string;
@@ -6038,7 +6038,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description `_id` or externalId: of several, the active one, else the latest.
+                 * @description `_id` or externalId. If several trips have this externalId, the active one counts, or else the latest.
                  * @example order-1842
                  */
                 id: string;
@@ -6067,7 +6067,7 @@ export interface operations {
                     metadata?: {
                         [key: string]: unknown;
                     } | string;
-                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts; `arrivalRadius` in metres for the last two, 10 to 10,000, default 100; besides `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of one that the trip has keeps its state. */
+                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts. The last two may have an `arrivalRadius` in metres, 10 to 10,000, default 100. A stop may also have `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of a leg of the trip keeps the state of that leg. */
                     legs?: unknown[] | string;
                     /** @description One of pending, started, approaching, arrived, completed, canceled. */
                     status?: string;
@@ -6092,7 +6092,7 @@ export interface operations {
                     metadata?: {
                         [key: string]: unknown;
                     } | string;
-                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts; `arrivalRadius` in metres for the last two, 10 to 10,000, default 100; besides `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of one that the trip has keeps its state. */
+                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts. The last two may have an `arrivalRadius` in metres, 10 to 10,000, default 100. A stop may also have `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of a leg of the trip keeps the state of that leg. */
                     legs?: unknown[] | string;
                     /** @description One of pending, started, approaching, arrived, completed, canceled. */
                     status?: string;
@@ -6124,7 +6124,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description `_id` or externalId: of several, the active one, else the latest.
+                 * @description `_id` or externalId. If several trips have this externalId, the active one counts, or else the latest.
                  * @example round-3
                  */
                 id: string;
@@ -6141,13 +6141,13 @@ export interface operations {
                 "application/json": {
                     /** @description One of pending, started, approaching, arrived, completed, canceled. */
                     status: string;
-                    /** @description If it is that of the trip, the answer contains its user. */
+                    /** @description If this is the userId of the trip, the answer contains its user. */
                     userId?: string;
                 };
                 "application/x-www-form-urlencoded": {
                     /** @description One of pending, started, approaching, arrived, completed, canceled. */
                     status: string;
-                    /** @description If it is that of the trip, the answer contains its user. */
+                    /** @description If this is the userId of the trip, the answer contains its user. */
                     userId?: string;
                 };
             };
@@ -6178,7 +6178,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description `_id` or externalId: of several, the active one, else the latest.
+                 * @description `_id` or externalId. If several trips have this externalId, the active one counts, or else the latest.
                  * @example round-3
                  */
                 id: string;
@@ -6188,15 +6188,15 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description If it is that of the trip, the answer contains its user. */
+                    /** @description If this is the userId of the trip, the answer contains its user. */
                     userId?: string;
-                    /** @description The `_id`s of the legs in their new order: every open leg once; closed ones may be left out. */
+                    /** @description The `_id`s of the legs in their new order. Every open leg must be there once; closed legs may be left out. */
                     legs: unknown[] | string;
                 };
                 "application/x-www-form-urlencoded": {
-                    /** @description If it is that of the trip, the answer contains its user. */
+                    /** @description If this is the userId of the trip, the answer contains its user. */
                     userId?: string;
-                    /** @description The `_id`s of the legs in their new order: every open leg once; closed ones may be left out. */
+                    /** @description The `_id`s of the legs in their new order. Every open leg must be there once; closed legs may be left out. */
                     legs: unknown[] | string;
                 };
             };
@@ -6224,7 +6224,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Distances in metres, or feet; their texts in kilometres, or miles.
+                 * @description `metric`: distances in metres, and their texts in kilometres. `imperial`: feet and miles.
                  * @example metric
                  */
                 units?: "metric" | "imperial";
@@ -6234,7 +6234,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description `_id` or externalId: of several, the active one, else the latest.
+                 * @description `_id` or externalId. If several trips have this externalId, the active one counts, or else the latest.
                  * @example order-1842
                  */
                 id: string;
@@ -6259,25 +6259,25 @@ export interface operations {
                             attribution?: string;
                         };
                     } & {
-                        /** @description Along the way. */
+                        /** @description The length of the route. */
                         distance: {
                             /** @description Metres, or feet. */
                             value: number;
                             /** @example 5.6 mi */
                             text: string;
                         };
-                        /** @description In the form that `geometry` asks for. */
+                        /** @description The route in the format that `geometry` asks for. */
                         geometry: {
                             /** @enum {string} */
                             type: "polyline5" | "polyline6";
-                            /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                            /** @description An encoded polyline in the format of Google, with five or six digits, as `type` says. */
                             polyline: string;
                         } | {
                             /** @constant */
                             type: "LineString";
                             coordinates: number[][];
                         };
-                        /** @description Whether the way follows roads. */
+                        /** @description Whether the route follows roads. */
                         matched: boolean;
                     };
                 };
@@ -6294,11 +6294,11 @@ export interface operations {
                 /** @description Comma-separated. */
                 types?: string;
                 /**
-                 * @description Of the geofence or beacon, or of the destination of the trip.
+                 * @description That of the geofence or beacon, or of the destination of the trip.
                  * @example bar
                  */
                 tag?: string;
-                /** @description Of the geofence or beacon, or of the destination of the trip. */
+                /** @description That of the geofence or beacon, or of the destination of the trip. */
                 externalId?: string;
                 /** @description The `_id` of the place. */
                 placeId?: string;
@@ -6310,7 +6310,7 @@ export interface operations {
                 region?: string;
                 /** @description One of the `failureReasons` of user.failed_fraud. */
                 failureReason?: string;
-                /** @description In the userId or deviceId, in the description, tag or externalId of the geofence or beacon, in the externalId or destination of the trip, or in the name of the place; in upper or lower case. */
+                /** @description A text to look for in the userId or deviceId, in the description, tag or externalId of the geofence or beacon, in the externalId or destination of the trip, and in the name of the place. Upper and lower case are equal. */
                 text?: string;
                 /** @description Events with at least this `confidence`. */
                 minimumConfidence?: number;
@@ -6355,9 +6355,9 @@ export interface operations {
                 step?: number;
                 /** @description Comma-separated. */
                 types?: string;
-                /** @description Of the geofence or beacon, or of the destination of the trip. */
+                /** @description That of the geofence or beacon, or of the destination of the trip. */
                 tag?: string;
-                /** @description Of the geofence or beacon, or of the destination of the trip. */
+                /** @description That of the geofence or beacon, or of the destination of the trip. */
                 externalId?: string;
                 /** @description The `_id` of the place. */
                 placeId?: string;
@@ -6369,7 +6369,7 @@ export interface operations {
                 region?: string;
                 /** @description One of the `failureReasons` of user.failed_fraud. */
                 failureReason?: string;
-                /** @description In the userId or deviceId, in the description, tag or externalId of the geofence or beacon, in the externalId or destination of the trip, or in the name of the place; in upper or lower case. */
+                /** @description A text to look for in the userId or deviceId, in the description, tag or externalId of the geofence or beacon, in the externalId or destination of the trip, and in the name of the place. Upper and lower case are equal. */
                 text?: string;
                 /** @description Events with at least this `confidence`. */
                 minimumConfidence?: number;
@@ -6527,7 +6527,7 @@ export interface operations {
                 metadata?: {
                     [key: string]: string;
                 };
-                /** @description In the description, tag or externalId, in upper or lower case. */
+                /** @description A text to look for in the description, tag and externalId. Upper and lower case are equal. */
                 text?: string;
                 /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
@@ -6542,13 +6542,13 @@ export interface operations {
                  * @example 2
                  */
                 limit?: number;
-                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
                 /** @description Texts are sorted by their letters, and numbers in them by their value. */
                 sortBy?: "createdAt" | "updatedAt" | "description" | "tag" | "externalId";
                 /** @description Absent: `desc` for dates, `asc` for texts. */
                 order?: "asc" | "desc";
-                /** @description Whether `meta.total` is to be in the answer. */
+                /** @description Whether the answer should contain `meta.total`. */
                 includeTotal?: boolean;
             };
             header?: never;
@@ -6568,7 +6568,7 @@ export interface operations {
                             code: number;
                             /** @description Whether more records match than `limit`. */
                             hasMore: boolean;
-                            /** @description How many records match the filters, on all pages: with `includeTotal`. */
+                            /** @description How many records match the filters on all pages; only with `includeTotal`. */
                             total?: number;
                         };
                     } & {
@@ -6620,7 +6620,7 @@ export interface operations {
                     [key: string]: string;
                 };
                 /**
-                 * @description In the description, tag or externalId, in upper or lower case.
+                 * @description A text to look for in the description, tag and externalId. Upper and lower case are equal.
                  * @example wedding
                  */
                 text?: string;
@@ -6657,7 +6657,7 @@ export interface operations {
                             code: number;
                         };
                     } & {
-                        /** @description Records that were changed or deleted. */
+                        /** @description How many records were changed or deleted. */
                         count: number;
                     };
                 };
@@ -6675,7 +6675,7 @@ export interface operations {
                     [key: string]: string;
                 };
                 /**
-                 * @description In the description, tag or externalId, in upper or lower case.
+                 * @description A text to look for in the description, tag and externalId. Upper and lower case are equal.
                  * @example wedding
                  */
                 text?: string;
@@ -6717,7 +6717,7 @@ export interface operations {
                             code: number;
                         };
                     } & {
-                        /** @description Records that were changed or deleted. */
+                        /** @description How many records were changed or deleted. */
                         count: number;
                     };
                 };
@@ -6923,7 +6923,7 @@ export interface operations {
                  * @example 2
                  */
                 limit?: number;
-                /** @description Metres; absent: unbounded. */
+                /** @description Metres. If it is absent, the distance has no limit. */
                 radius?: number;
                 /** @description Comma-separated; records with any of these tags. */
                 tags?: string;
@@ -7041,7 +7041,7 @@ export interface operations {
                 metadata?: {
                     [key: string]: string;
                 };
-                /** @description In the description, tag or externalId, in upper or lower case. */
+                /** @description A text to look for in the description, tag and externalId. Upper and lower case are equal. */
                 text?: string;
                 /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
@@ -7053,13 +7053,13 @@ export interface operations {
                 updatedAfter?: string | number;
                 /** @description Maximum number of records in the response. */
                 limit?: number;
-                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
                 /** @description Texts are sorted by their letters, and numbers in them by their value. */
                 sortBy?: "createdAt" | "updatedAt" | "description" | "tag" | "externalId";
                 /** @description Absent: `desc` for dates, `asc` for texts. */
                 order?: "asc" | "desc";
-                /** @description Whether `meta.total` is to be in the answer. */
+                /** @description Whether the answer should contain `meta.total`. */
                 includeTotal?: boolean;
             };
             header?: never;
@@ -7079,7 +7079,7 @@ export interface operations {
                             code: number;
                             /** @description Whether more records match than `limit`. */
                             hasMore: boolean;
-                            /** @description How many records match the filters, on all pages: with `includeTotal`. */
+                            /** @description How many records match the filters on all pages; only with `includeTotal`. */
                             total?: number;
                         };
                     } & {
@@ -7130,7 +7130,7 @@ export interface operations {
                 metadata?: {
                     [key: string]: string;
                 };
-                /** @description In the description, tag or externalId, in upper or lower case. */
+                /** @description A text to look for in the description, tag and externalId. Upper and lower case are equal. */
                 text?: string;
                 /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
@@ -7165,7 +7165,7 @@ export interface operations {
                             code: number;
                         };
                     } & {
-                        /** @description Records that were changed or deleted. */
+                        /** @description How many records were changed or deleted. */
                         count: number;
                     };
                 };
@@ -7182,7 +7182,7 @@ export interface operations {
                 metadata?: {
                     [key: string]: string;
                 };
-                /** @description In the description, tag or externalId, in upper or lower case. */
+                /** @description A text to look for in the description, tag and externalId. Upper and lower case are equal. */
                 text?: string;
                 /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
@@ -7222,7 +7222,7 @@ export interface operations {
                             code: number;
                         };
                     } & {
-                        /** @description Records that were changed or deleted. */
+                        /** @description How many records were changed or deleted. */
                         count: number;
                     };
                 };
@@ -7479,7 +7479,7 @@ export interface operations {
                  * @example 10
                  */
                 limit?: number;
-                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
                 /** @description Those whose `createdAt` (when it began, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
@@ -7639,7 +7639,7 @@ export interface operations {
                  * @example 10
                  */
                 limit?: number;
-                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
                 /** @description Those whose `createdAt` (when it began, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
@@ -8070,7 +8070,7 @@ export interface operations {
                     } & {
                         /** @description Whether there are accounts. */
                         password: boolean;
-                        /** @description Whether a secret key is enough. */
+                        /** @description Whether people can sign in with a secret key. */
                         key: boolean;
                     };
                 };
@@ -8113,14 +8113,14 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description In any case; it is kept in lower case. */
+                    /** @description In upper or lower case; it is stored in lower case. */
                     email?: string;
                     password?: string;
                     /** @description A secret key. */
                     key?: string;
                 } & (unknown | unknown);
                 "application/x-www-form-urlencoded": {
-                    /** @description In any case; it is kept in lower case. */
+                    /** @description In upper or lower case; it is stored in lower case. */
                     email?: string;
                     password?: string;
                     /** @description A secret key. */
@@ -8363,7 +8363,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description In any case; it is kept in lower case. */
+                    /** @description In upper or lower case; it is stored in lower case. */
                     email: string;
                     name: string;
                     /**
@@ -8373,7 +8373,7 @@ export interface operations {
                     role: "read" | "write" | "admin";
                 };
                 "application/x-www-form-urlencoded": {
-                    /** @description In any case; it is kept in lower case. */
+                    /** @description In upper or lower case; it is stored in lower case. */
                     email: string;
                     name: string;
                     /**
@@ -8533,7 +8533,7 @@ export interface operations {
                 actor?: string;
                 action?: string;
                 target?: string;
-                /** @description The `_id` of an entry: those before it. */
+                /** @description The `_id` of an entry: the response has the entries before it. For the next page, send that of the last entry that you have. */
                 before?: string;
                 /**
                  * @description Maximum number of records in the response.
@@ -8573,9 +8573,9 @@ export interface operations {
                             };
                             ip?: string;
                             requestId?: string;
-                            /** @description `geofence.created`, `geofence.changed`, `geofence.deleted`, and the same for other records; `geofence.changedMany` for several long ones at once, as an import of large polygons makes them, without values; or the method and path of a call that changed no such record. */
+                            /** @description `geofence.created`, `geofence.changed`, `geofence.deleted`, and the same for other records; `geofence.changedMany` for several long records that were changed at once, for example by an import of large polygons, without values; or the method and path of a call that changed no such record. */
                             action: string;
-                            /** @description What was changed: of records with a pair, the tag and externalId with a slash between them. */
+                            /** @description What was changed. For a record with a pair, this is the tag and externalId with a slash between them. */
                             target: string;
                             live?: boolean;
                             before?: {
@@ -8584,7 +8584,7 @@ export interface operations {
                             after?: {
                                 [key: string]: unknown;
                             };
-                            /** @description The members that were too long to be kept, as `before.userIds`. If it names one of `before`, the record cannot be restored from this entry. */
+                            /** @description The members that were too long to be kept, such as `before.userIds`. If this names a member of `before`, the record cannot be restored from this entry. */
                             leftOut?: string[];
                         }[];
                     };
@@ -8691,7 +8691,7 @@ export interface operations {
             query?: {
                 /** @description Maximum number of records in the response. */
                 limit?: number;
-                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
                 /** @description Those whose `createdAt` (when it was asked for, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
@@ -8733,15 +8733,15 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description Default false. Reads sources that did not change too, and deletes however much is missing. */
+                    /** @description Default false. If true, the run also reads sources that have not changed, and deletes missing geofences however many there are. */
                     force?: boolean | string;
-                    /** @description Default false. Counts what a run would do, and writes no geofence. */
+                    /** @description Default false. If true, the run only counts what it would do, and writes no geofence. */
                     dryRun?: boolean | string;
                 };
                 "application/x-www-form-urlencoded": {
-                    /** @description Default false. Reads sources that did not change too, and deletes however much is missing. */
+                    /** @description Default false. If true, the run also reads sources that have not changed, and deletes missing geofences however many there are. */
                     force?: boolean | string;
-                    /** @description Default false. Counts what a run would do, and writes no geofence. */
+                    /** @description Default false. If true, the run only counts what it would do, and writes no geofence. */
                     dryRun?: boolean | string;
                 };
             };
@@ -8832,11 +8832,11 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Who gets it. */
+                    /** @description The address that gets the e-mail. */
                     email: string;
                 };
                 "application/x-www-form-urlencoded": {
-                    /** @description Who gets it. */
+                    /** @description The address that gets the e-mail. */
                     email: string;
                 };
             };
@@ -8859,7 +8859,7 @@ export interface operations {
                              * @enum {unknown}
                              */
                             status: "sent" | "failed" | "notConfigured";
-                            /** @description Why it was not sent. */
+                            /** @description Why the e-mail was not sent. */
                             error?: string;
                         };
                     };
@@ -8881,22 +8881,22 @@ export interface operations {
                  */
                 destination: string;
                 /**
-                 * @description How to travel: some of car, truck, foot, bike, motorbike, separated by commas.
+                 * @description How to travel: one or more of car, truck, foot, bike, motorbike, separated by commas.
                  * @example car,foot
                  */
                 modes: string;
                 /**
-                 * @description Distances in metres, or feet; their texts in kilometres, or miles.
+                 * @description `metric`: distances in metres, and their texts in kilometres. `imperial`: feet and miles.
                  * @example metric
                  */
                 units?: "metric" | "imperial";
-                /** @description What to avoid if another route exists: some of tolls, highways, ferries, borderCrossings, separated by commas. */
+                /** @description What to avoid if another route exists: one or more of tolls, highways, ferries, borderCrossings, separated by commas. */
                 avoid?: string;
                 /** @description The route as GeoJSON, or as a polyline with five or six digits; `polyline` has five. */
                 geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
                 /** @description Number of points, evenly spaced along the route, to return instead of the original ones; as `linestring` if no format is given. */
                 geometryPoints?: number;
-                /** @description Start of the journey: roads that are closed at that time of the week are not used. Without it, closing times are ignored. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description The time at which the journey starts. Roads that are closed at that time of the week are not used. Without it, closing times are ignored. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 departureTime?: string | number;
             };
             header?: never;
@@ -8923,7 +8923,7 @@ export interface operations {
                     } & {
                         routes: {
                             geodesic: {
-                                /** @description Along the way. */
+                                /** @description The length of the route. */
                                 distance: {
                                     /** @description Metres, or feet. */
                                     value: number;
@@ -8947,11 +8947,11 @@ export interface operations {
                                      */
                                     text: string;
                                 } | null;
-                                /** @description In the form that `geometry` asks for. */
+                                /** @description The route in the format that `geometry` asks for. */
                                 geometry?: {
                                     /** @enum {string} */
                                     type: "polyline5" | "polyline6";
-                                    /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                    /** @description An encoded polyline in the format of Google, with five or six digits, as `type` says. */
                                     polyline: string;
                                 } | {
                                     /** @constant */
@@ -8977,11 +8977,11 @@ export interface operations {
                                      */
                                     text: string;
                                 } | null;
-                                /** @description In the form that `geometry` asks for. */
+                                /** @description The route in the format that `geometry` asks for. */
                                 geometry?: {
                                     /** @enum {string} */
                                     type: "polyline5" | "polyline6";
-                                    /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                    /** @description An encoded polyline in the format of Google, with five or six digits, as `type` says. */
                                     polyline: string;
                                 } | {
                                     /** @constant */
@@ -9007,11 +9007,11 @@ export interface operations {
                                      */
                                     text: string;
                                 } | null;
-                                /** @description In the form that `geometry` asks for. */
+                                /** @description The route in the format that `geometry` asks for. */
                                 geometry?: {
                                     /** @enum {string} */
                                     type: "polyline5" | "polyline6";
-                                    /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                    /** @description An encoded polyline in the format of Google, with five or six digits, as `type` says. */
                                     polyline: string;
                                 } | {
                                     /** @constant */
@@ -9037,11 +9037,11 @@ export interface operations {
                                      */
                                     text: string;
                                 } | null;
-                                /** @description In the form that `geometry` asks for. */
+                                /** @description The route in the format that `geometry` asks for. */
                                 geometry?: {
                                     /** @enum {string} */
                                     type: "polyline5" | "polyline6";
-                                    /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                    /** @description An encoded polyline in the format of Google, with five or six digits, as `type` says. */
                                     polyline: string;
                                 } | {
                                     /** @constant */
@@ -9067,11 +9067,11 @@ export interface operations {
                                      */
                                     text: string;
                                 } | null;
-                                /** @description In the form that `geometry` asks for. */
+                                /** @description The route in the format that `geometry` asks for. */
                                 geometry?: {
                                     /** @enum {string} */
                                     type: "polyline5" | "polyline6";
-                                    /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                    /** @description An encoded polyline in the format of Google, with five or six digits, as `type` says. */
                                     polyline: string;
                                 } | {
                                     /** @constant */
@@ -9106,13 +9106,13 @@ export interface operations {
                  */
                 mode: "car" | "truck" | "foot" | "bike" | "motorbike";
                 /**
-                 * @description Distances in metres, or feet; their texts in kilometres, or miles.
+                 * @description `metric`: distances in metres, and their texts in kilometres. `imperial`: feet and miles.
                  * @example metric
                  */
                 units?: "metric" | "imperial";
-                /** @description What to avoid if another route exists: some of tolls, highways, ferries, borderCrossings, separated by commas. */
+                /** @description What to avoid if another route exists: one or more of tolls, highways, ferries, borderCrossings, separated by commas. */
                 avoid?: string;
-                /** @description Start of the journey: roads that are closed at that time of the week are not used. Without it, closing times are ignored. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description The time at which the journey starts. Roads that are closed at that time of the week are not used. Without it, closing times are ignored. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 departureTime?: string | number;
             };
             header?: never;
@@ -9145,7 +9145,7 @@ export interface operations {
                             latitude: number;
                             longitude: number;
                         }[];
-                        /** @description A row per origin, in it a cell per destination. */
+                        /** @description One row for each origin, with one cell for each destination. */
                         matrix: {
                             originIndex: number;
                             destinationIndex: number;
@@ -9202,10 +9202,10 @@ export interface operations {
                      * @enum {string}
                      */
                     mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
-                    /** @description Attributes of the roads to return: some of speedLimit, names, roadClass, separated by commas. Default: none. */
+                    /** @description Attributes of the roads to return: one or more of speedLimit, names, roadClass, separated by commas. Default: none. */
                     roadAttributes?: string;
                     /**
-                     * @description Distances in metres, or feet; their texts in kilometres, or miles.
+                     * @description `metric`: distances in metres, and their texts in kilometres. `imperial`: feet and miles.
                      * @default imperial
                      * @enum {string}
                      */
@@ -9237,10 +9237,10 @@ export interface operations {
                      * @enum {string}
                      */
                     mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
-                    /** @description Attributes of the roads to return: some of speedLimit, names, roadClass, separated by commas. Default: none. */
+                    /** @description Attributes of the roads to return: one or more of speedLimit, names, roadClass, separated by commas. Default: none. */
                     roadAttributes?: string;
                     /**
-                     * @description Distances in metres, or feet; their texts in kilometres, or miles.
+                     * @description `metric`: distances in metres, and their texts in kilometres. `imperial`: feet and miles.
                      * @default imperial
                      * @enum {string}
                      */
@@ -9270,14 +9270,14 @@ export interface operations {
                             attribution?: string;
                         };
                     } & {
-                        /** @description The points where they lie on roads. */
+                        /** @description The points, moved to the roads on which they lie. */
                         matchedPath: {
                             latitude: number;
                             longitude: number;
-                            /** @description In `path`. */
+                            /** @description The index of the point in `path`. */
                             originalIndex: number;
                         }[];
-                        /** @description A stretch of road after the other. */
+                        /** @description The stretches of road in their order. */
                         roadAttributes?: {
                             /** @description `motorway`, `trunk`, `primary`, `secondary`, `tertiary`, `residential`, `unclassified` or `service_other`. */
                             roadClass?: string;
@@ -9301,18 +9301,18 @@ export interface operations {
                             /** @description The first point of the path that lies on this road, if there is one. */
                             originalIndex?: number;
                         }[];
-                        /** @description In the form that `geometry` asks for. */
+                        /** @description The route in the format that `geometry` asks for. */
                         geometry: {
                             /** @enum {string} */
                             type: "polyline5" | "polyline6";
-                            /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                            /** @description An encoded polyline in the format of Google, with five or six digits, as `type` says. */
                             polyline: string;
                         } | {
                             /** @constant */
                             type: "LineString";
                             coordinates: number[][];
                         };
-                        /** @description Along the way. */
+                        /** @description The length of the route. */
                         distance: {
                             /** @description Metres, or feet. */
                             value: number;
@@ -9335,19 +9335,19 @@ export interface operations {
                 /** @description How to travel. */
                 mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
                 /**
-                 * @description Distances in metres, or feet; their texts in kilometres, or miles.
+                 * @description `metric`: distances in metres, and their texts in kilometres. `imperial`: feet and miles.
                  * @example metric
                  */
                 units?: "metric" | "imperial";
-                /** @description What to avoid if another route exists: some of tolls, highways, ferries, borderCrossings, separated by commas. */
+                /** @description What to avoid if another route exists: one or more of tolls, highways, ferries, borderCrossings, separated by commas. */
                 avoid?: string;
                 /** @description The route as GeoJSON, or as a polyline with five or six digits; `polyline` has five. */
                 geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
-                /** @description Start of the journey: roads that are closed at that time of the week are not used. Without it, closing times are ignored. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description The time at which the journey starts. Roads that are closed at that time of the week are not used. Without it, closing times are ignored. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 departureTime?: string | number;
                 /** @description Direction of travel at the first location, degrees clockwise from north. */
                 heading?: number;
-                /** @description Up to 2 other routes behind the best. Only with exactly two locations; together with `departureTime` there is the best one alone. */
+                /** @description How many other routes to return after the best one, at most 2. Only with exactly two locations; together with `departureTime`, only the best route is returned. */
                 alternatives?: boolean;
                 /** @description Language of all texts. */
                 lang?: "de" | "en" | "es" | "fr" | "ja" | "ko" | "pt" | "ru";
@@ -9374,9 +9374,9 @@ export interface operations {
                             attribution?: string;
                         };
                     } & {
-                        /** @description The first is the best by time and turns together, so another may take less time. */
+                        /** @description The first route is the best one, by its time and its turns together, so another one may take less time. */
                         routes: {
-                            /** @description Of travelling. */
+                            /** @description Duration of the journey. */
                             duration: {
                                 /** @description Minutes. */
                                 value: number;
@@ -9386,25 +9386,25 @@ export interface operations {
                                  */
                                 text: string;
                             };
-                            /** @description Along the way. */
+                            /** @description The length of the route. */
                             distance: {
                                 /** @description Metres, or feet. */
                                 value: number;
                                 /** @example 5.6 mi */
                                 text: string;
                             };
-                            /** @description In the form that `geometry` asks for. */
+                            /** @description The route in the format that `geometry` asks for. */
                             geometry: {
                                 /** @enum {string} */
                                 type: "polyline5" | "polyline6";
-                                /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                /** @description An encoded polyline in the format of Google, with five or six digits, as `type` says. */
                                 polyline: string;
                             } | {
                                 /** @constant */
                                 type: "LineString";
                                 coordinates: number[][];
                             };
-                            /** @description One between each location and the next. */
+                            /** @description One leg between each location and the next. */
                             legs: {
                                 startLocation: {
                                     latitude: number;
@@ -9414,7 +9414,7 @@ export interface operations {
                                     latitude: number;
                                     longitude: number;
                                 };
-                                /** @description Of travelling. */
+                                /** @description Duration of the journey. */
                                 duration: {
                                     /** @description Minutes. */
                                     value: number;
@@ -9424,18 +9424,18 @@ export interface operations {
                                      */
                                     text: string;
                                 };
-                                /** @description Along the way. */
+                                /** @description The length of the route. */
                                 distance: {
                                     /** @description Metres, or feet. */
                                     value: number;
                                     /** @example 5.6 mi */
                                     text: string;
                                 };
-                                /** @description In the form that `geometry` asks for. */
+                                /** @description The route in the format that `geometry` asks for. */
                                 geometry: {
                                     /** @enum {string} */
                                     type: "polyline5" | "polyline6";
-                                    /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                    /** @description An encoded polyline in the format of Google, with five or six digits, as `type` says. */
                                     polyline: string;
                                 } | {
                                     /** @constant */
@@ -9443,14 +9443,14 @@ export interface operations {
                                     coordinates: number[][];
                                 };
                                 steps: {
-                                    /** @description Along the way. */
+                                    /** @description The length of the route. */
                                     distance: {
                                         /** @description Metres, or feet. */
                                         value: number;
                                         /** @example 5.6 mi */
                                         text: string;
                                     };
-                                    /** @description Of travelling. */
+                                    /** @description Duration of the journey. */
                                     duration: {
                                         /** @description Minutes. */
                                         value: number;
@@ -9478,11 +9478,11 @@ export interface operations {
                                     banner_instructions: unknown[];
                                     /** @description Text to speak and when to speak it, in the format of OSRM and Mapbox; lengths in metres. */
                                     voice_instructions: unknown[];
-                                    /** @description In the form that `geometry` asks for. */
+                                    /** @description The route in the format that `geometry` asks for. */
                                     geometry: {
                                         /** @enum {string} */
                                         type: "polyline5" | "polyline6";
-                                        /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                        /** @description An encoded polyline in the format of Google, with five or six digits, as `type` says. */
                                         polyline: string;
                                     } | {
                                         /** @constant */
@@ -9515,11 +9515,11 @@ export interface operations {
                 locations: string;
                 /** @description How to travel. */
                 mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
-                /** @description Distances in metres, or feet; their texts in kilometres, or miles. */
+                /** @description `metric`: distances in metres, and their texts in kilometres. `imperial`: feet and miles. */
                 units?: "metric" | "imperial";
                 /** @description The route as GeoJSON, or as a polyline with five or six digits; `polyline` has five. */
                 geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
-                /** @description Start of the journey: roads that are closed at that time of the week are not used. Without it, closing times are ignored. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description The time at which the journey starts. Roads that are closed at that time of the week are not used. Without it, closing times are ignored. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 departureTime?: string | number;
             };
             header?: never;
@@ -9545,14 +9545,14 @@ export interface operations {
                         };
                     } & {
                         route: {
-                            /** @description Along the way. */
+                            /** @description The length of the route. */
                             distance: {
                                 /** @description Metres, or feet. */
                                 value: number;
                                 /** @example 5.6 mi */
                                 text: string;
                             };
-                            /** @description Of travelling. */
+                            /** @description Duration of the journey. */
                             duration: {
                                 /** @description Minutes. */
                                 value: number;
@@ -9572,18 +9572,18 @@ export interface operations {
                                     latitude: number;
                                     longitude: number;
                                 };
-                                /** @description In the list of `locations`. */
+                                /** @description The index in the list of `locations`. */
                                 startIndex: number;
-                                /** @description In the list of `locations`. */
+                                /** @description The index in the list of `locations`. */
                                 endIndex: number;
-                                /** @description Along the way. */
+                                /** @description The length of the route. */
                                 distance: {
                                     /** @description Metres, or feet. */
                                     value: number;
                                     /** @example 5.6 mi */
                                     text: string;
                                 };
-                                /** @description Of travelling. */
+                                /** @description Duration of the journey. */
                                 duration: {
                                     /** @description Minutes. */
                                     value: number;
@@ -9593,11 +9593,11 @@ export interface operations {
                                      */
                                     text: string;
                                 };
-                                /** @description In the form that `geometry` asks for. */
+                                /** @description The route in the format that `geometry` asks for. */
                                 geometry?: {
                                     /** @enum {string} */
                                     type: "polyline5" | "polyline6";
-                                    /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                    /** @description An encoded polyline in the format of Google, with five or six digits, as `type` says. */
                                     polyline: string;
                                 } | {
                                     /** @constant */
@@ -9620,7 +9620,7 @@ export interface operations {
                  */
                 coordinates: string;
                 /**
-                 * @description Of travelling.
+                 * @description Duration of the journey, in minutes.
                  * @example 2
                  */
                 minutes: number;
@@ -9689,7 +9689,7 @@ export interface operations {
                 street?: string;
                 unit?: string;
                 /**
-                 * @description The first line: number, street and unit. It is used in place of these.
+                 * @description The first line of the address: number, street and unit. It is used instead of the separate fields.
                  * @example 841 Broadway Floor 7
                  */
                 addressLabel?: string;
@@ -9722,7 +9722,7 @@ export interface operations {
                             number?: string;
                             street?: string;
                             /**
-                             * @description With its word.
+                             * @description The unit with its designator, such as `FL`.
                              * @example FL 7
                              */
                             unit?: string;
@@ -9731,7 +9731,7 @@ export interface operations {
                             postalCode: string;
                             /** @description As it was sent; it is not checked. */
                             plus4?: string;
-                            /** @description Without `County`. */
+                            /** @description The name of the county, without `County`. */
                             county?: string;
                             countryCode: string;
                             /** @example 841 BROADWAY FL 7, NEW YORK, NY 10003-4704 US */
@@ -9775,9 +9775,9 @@ export interface operations {
                  * @example cafe
                  */
                 categories?: string;
-                /** @description Separated by commas: airport, major-us-airport. */
+                /** @description One or more of airport, major-us-airport, separated by commas. */
                 groups?: string;
-                /** @description Of an airport: three letters. The airport is the answer, whatever else is sent. */
+                /** @description The code of an airport, three letters. The answer is this airport, whatever else is sent. */
                 iataCode?: string;
                 /** @description `metadata[key]=value`: matches the value as a string, and also as a boolean or number. */
                 chainMetadata?: {
@@ -9825,15 +9825,15 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description What is looked for, 1 to 1000 characters. Punctuation has no meaning.
+                 * @description The text to look for, 1 to 1000 characters. Punctuation has no meaning.
                  * @example 18 de Julio 1056, Montevideo
                  */
                 query: string;
-                /** @description What results may be: some of address, place, intersection, street, neighborhood, postalCode, locality, county, state, country, coarse, fine, separated by commas. `coarse` is postalCode, locality, county, state and country; `fine` is address and place. */
+                /** @description The kinds of results: one or more of address, place, intersection, street, neighborhood, postalCode, locality, county, state, country, coarse, fine, separated by commas. `coarse` is postalCode, locality, county, state and country; `fine` is address and place. */
                 layers?: string;
                 /** @description Only results in these countries: two-letter codes, separated by commas. */
                 country?: string;
-                /** @description Language of the names of countries, and of other names where the data have it: ar, de, en, es, fr, ja, ko, pt, ru, zh. */
+                /** @description The language of the names of countries, and of other names if the data have them in this language: ar, de, en, es, fr, ja, ko, pt, ru, zh. */
                 lang?: string;
             };
             header?: never;
@@ -9868,13 +9868,13 @@ export interface operations {
                                 coordinates: number[];
                             };
                             /**
-                             * @description What it is.
+                             * @description The kind of the result.
                              * @enum {string}
                              */
                             layer: "address" | "place" | "intersection" | "street" | "neighborhood" | "postalCode" | "locality" | "county" | "state" | "country";
                             /** @description Number and street in the order of the country, or the name. */
                             addressLabel?: string;
-                            /** @description The name of a place; such a result has no `addressLabel`. */
+                            /** @description The name of the place. Such a result has no `addressLabel`. */
                             placeLabel?: string;
                             /** @description Of a place. */
                             categories?: string[];
@@ -9882,11 +9882,11 @@ export interface operations {
                             number?: string;
                             /** @description Apartment, suite or floor. */
                             unit?: string;
-                            /** @description Of an intersection: both. */
+                            /** @description For an intersection, both streets. */
                             street?: string;
                             /** @description Part of a city. */
                             neighborhood?: string;
-                            /** @description Of a large city. */
+                            /** @description A borough of a large city. */
                             borough?: string;
                             /** @description City, town or village. */
                             city?: string;
@@ -9895,16 +9895,16 @@ export interface operations {
                             /** @description Name. */
                             state?: string;
                             /**
-                             * @description Where states have a code.
+                             * @description The code of the state, if states of the country have one.
                              * @example NY
                              */
                             stateCode?: string;
                             /** @description Also called ZIP code. */
                             postalCode?: string;
-                            /** @description Name, in the language that `lang` asks for. */
+                            /** @description The name in the language of `lang`. */
                             country?: string;
                             /**
-                             * @description Alpha-2.
+                             * @description The two-letter code (ISO 3166-1 alpha-2).
                              * @example UY
                              */
                             countryCode?: string;
@@ -9922,15 +9922,15 @@ export interface operations {
                                 code: string;
                                 /** @example 2024-04-09T10:12:00-04:00 */
                                 currentTime: string;
-                                /** @description Seconds, summer time included. */
+                                /** @description The offset from UTC in seconds, including summer time. */
                                 utcOffset: number;
-                                /** @description Seconds of summer time in it. */
+                                /** @description How many seconds of the offset are summer time. */
                                 dstOffset: number;
                             };
                             /** @description Metres; 0 inside. */
                             distance?: number;
                             /**
-                             * @description Of forward geocoding. `exact`: what was asked for. `interpolated`: a house between known ones. `fallback`: the smallest area around it that is known.
+                             * @description Only for forward geocoding. `exact`: what was asked for. `interpolated`: a house between known ones. `fallback`: the smallest known area around it.
                              * @enum {string}
                              */
                             confidence?: "exact" | "interpolated" | "fallback";
@@ -9949,11 +9949,11 @@ export interface operations {
                  */
                 coordinates: string;
                 /**
-                 * @description What results may be: some of address, place, intersection, street, neighborhood, postalCode, locality, county, state, country, coarse, fine, separated by commas. `coarse` is postalCode, locality, county, state and country; `fine` is address and place.
+                 * @description The kinds of results: one or more of address, place, intersection, street, neighborhood, postalCode, locality, county, state, country, coarse, fine, separated by commas. `coarse` is postalCode, locality, county, state and country; `fine` is address and place.
                  * @example fine
                  */
                 layers?: string;
-                /** @description Language of the names of countries, and of other names where the data have it: ar, de, en, es, fr, ja, ko, pt, ru, zh. */
+                /** @description The language of the names of countries, and of other names if the data have them in this language: ar, de, en, es, fr, ja, ko, pt, ru, zh. */
                 lang?: string;
             };
             header?: never;
@@ -9988,13 +9988,13 @@ export interface operations {
                                 coordinates: number[];
                             };
                             /**
-                             * @description What it is.
+                             * @description The kind of the result.
                              * @enum {string}
                              */
                             layer: "address" | "place" | "intersection" | "street" | "neighborhood" | "postalCode" | "locality" | "county" | "state" | "country";
                             /** @description Number and street in the order of the country, or the name. */
                             addressLabel?: string;
-                            /** @description The name of a place; such a result has no `addressLabel`. */
+                            /** @description The name of the place. Such a result has no `addressLabel`. */
                             placeLabel?: string;
                             /** @description Of a place. */
                             categories?: string[];
@@ -10002,11 +10002,11 @@ export interface operations {
                             number?: string;
                             /** @description Apartment, suite or floor. */
                             unit?: string;
-                            /** @description Of an intersection: both. */
+                            /** @description For an intersection, both streets. */
                             street?: string;
                             /** @description Part of a city. */
                             neighborhood?: string;
-                            /** @description Of a large city. */
+                            /** @description A borough of a large city. */
                             borough?: string;
                             /** @description City, town or village. */
                             city?: string;
@@ -10015,16 +10015,16 @@ export interface operations {
                             /** @description Name. */
                             state?: string;
                             /**
-                             * @description Where states have a code.
+                             * @description The code of the state, if states of the country have one.
                              * @example NY
                              */
                             stateCode?: string;
                             /** @description Also called ZIP code. */
                             postalCode?: string;
-                            /** @description Name, in the language that `lang` asks for. */
+                            /** @description The name in the language of `lang`. */
                             country?: string;
                             /**
-                             * @description Alpha-2.
+                             * @description The two-letter code (ISO 3166-1 alpha-2).
                              * @example UY
                              */
                             countryCode?: string;
@@ -10042,15 +10042,15 @@ export interface operations {
                                 code: string;
                                 /** @example 2024-04-09T10:12:00-04:00 */
                                 currentTime: string;
-                                /** @description Seconds, summer time included. */
+                                /** @description The offset from UTC in seconds, including summer time. */
                                 utcOffset: number;
-                                /** @description Seconds of summer time in it. */
+                                /** @description How many seconds of the offset are summer time. */
                                 dstOffset: number;
                             };
                             /** @description Metres; 0 inside. */
                             distance?: number;
                             /**
-                             * @description Of forward geocoding. `exact`: what was asked for. `interpolated`: a house between known ones. `fallback`: the smallest area around it that is known.
+                             * @description Only for forward geocoding. `exact`: what was asked for. `interpolated`: a house between known ones. `fallback`: the smallest known area around it.
                              * @enum {string}
                              */
                             confidence?: "exact" | "interpolated" | "fallback";
@@ -10064,7 +10064,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description What is looked for, 1 to 1000 characters. Punctuation has no meaning.
+                 * @description The text to look for, 1 to 1000 characters. Punctuation has no meaning.
                  * @example 18 de ju
                  */
                 query: string;
@@ -10073,7 +10073,7 @@ export interface operations {
                  * @example -34.9053,-56.1914
                  */
                 near?: string;
-                /** @description What results may be: some of address, place, intersection, street, neighborhood, postalCode, locality, county, state, country, coarse, fine, separated by commas. `coarse` is postalCode, locality, county, state and country; `fine` is address and place. */
+                /** @description The kinds of results: one or more of address, place, intersection, street, neighborhood, postalCode, locality, county, state, country, coarse, fine, separated by commas. `coarse` is postalCode, locality, county, state and country; `fine` is address and place. */
                 layers?: string;
                 /**
                  * @description Maximum number of records in the response.
@@ -10086,7 +10086,7 @@ export interface operations {
                 postalCode?: string;
                 /** @description Only addresses that mail can be sent to. */
                 mailable?: boolean;
-                /** @description Language of the names of countries, and of other names where the data have it: ar, de, en, es, fr, ja, ko, pt, ru, zh. */
+                /** @description The language of the names of countries, and of other names if the data have them in this language: ar, de, en, es, fr, ja, ko, pt, ru, zh. */
                 lang?: string;
             };
             header?: never;
@@ -10121,13 +10121,13 @@ export interface operations {
                                 coordinates: number[];
                             };
                             /**
-                             * @description What it is.
+                             * @description The kind of the result.
                              * @enum {string}
                              */
                             layer: "address" | "place" | "intersection" | "street" | "neighborhood" | "postalCode" | "locality" | "county" | "state" | "country";
                             /** @description Number and street in the order of the country, or the name. */
                             addressLabel?: string;
-                            /** @description The name of a place; such a result has no `addressLabel`. */
+                            /** @description The name of the place. Such a result has no `addressLabel`. */
                             placeLabel?: string;
                             /** @description Of a place. */
                             categories?: string[];
@@ -10135,11 +10135,11 @@ export interface operations {
                             number?: string;
                             /** @description Apartment, suite or floor. */
                             unit?: string;
-                            /** @description Of an intersection: both. */
+                            /** @description For an intersection, both streets. */
                             street?: string;
                             /** @description Part of a city. */
                             neighborhood?: string;
-                            /** @description Of a large city. */
+                            /** @description A borough of a large city. */
                             borough?: string;
                             /** @description City, town or village. */
                             city?: string;
@@ -10148,16 +10148,16 @@ export interface operations {
                             /** @description Name. */
                             state?: string;
                             /**
-                             * @description Where states have a code.
+                             * @description The code of the state, if states of the country have one.
                              * @example NY
                              */
                             stateCode?: string;
                             /** @description Also called ZIP code. */
                             postalCode?: string;
-                            /** @description Name, in the language that `lang` asks for. */
+                            /** @description The name in the language of `lang`. */
                             country?: string;
                             /**
-                             * @description Alpha-2.
+                             * @description The two-letter code (ISO 3166-1 alpha-2).
                              * @example UY
                              */
                             countryCode?: string;
@@ -10175,15 +10175,15 @@ export interface operations {
                                 code: string;
                                 /** @example 2024-04-09T10:12:00-04:00 */
                                 currentTime: string;
-                                /** @description Seconds, summer time included. */
+                                /** @description The offset from UTC in seconds, including summer time. */
                                 utcOffset: number;
-                                /** @description Seconds of summer time in it. */
+                                /** @description How many seconds of the offset are summer time. */
                                 dstOffset: number;
                             };
                             /** @description Metres; 0 inside. */
                             distance?: number;
                             /**
-                             * @description Of forward geocoding. `exact`: what was asked for. `interpolated`: a house between known ones. `fallback`: the smallest area around it that is known.
+                             * @description Only for forward geocoding. `exact`: what was asked for. `interpolated`: a house between known ones. `fallback`: the smallest known area around it.
                              * @enum {string}
                              */
                             confidence?: "exact" | "interpolated" | "fallback";
@@ -10197,11 +10197,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Another address than that of the request: IPv4 or IPv6. It counts only with a secret key.
+                 * @description An IPv4 or IPv6 address to look up instead of that of the request. Only used with a secret key.
                  * @example 72.229.28.185
                  */
                 ip?: string;
-                /** @description Language of the names of countries, and of other names where the data have it: ar, de, en, es, fr, ja, ko, pt, ru, zh. */
+                /** @description The language of the names of countries, and of other names if the data have them in this language: ar, de, en, es, fr, ja, ko, pt, ru, zh. */
                 lang?: string;
             };
             header?: never;
@@ -10231,7 +10231,7 @@ export interface operations {
                          * @example 72.229.28.185
                          */
                         ip: string;
-                        /** @description Whether it belongs to a proxy, a VPN, a hosting company or Tor. */
+                        /** @description Whether the IP address belongs to a proxy, a VPN, a hosting company or Tor. */
                         proxy: boolean;
                         address?: {
                             latitude: number;
@@ -10243,13 +10243,13 @@ export interface operations {
                                 coordinates: number[];
                             };
                             /**
-                             * @description What it is.
+                             * @description The kind of the result.
                              * @enum {string}
                              */
                             layer: "address" | "place" | "intersection" | "street" | "neighborhood" | "postalCode" | "locality" | "county" | "state" | "country";
                             /** @description Number and street in the order of the country, or the name. */
                             addressLabel?: string;
-                            /** @description The name of a place; such a result has no `addressLabel`. */
+                            /** @description The name of the place. Such a result has no `addressLabel`. */
                             placeLabel?: string;
                             /** @description Of a place. */
                             categories?: string[];
@@ -10257,11 +10257,11 @@ export interface operations {
                             number?: string;
                             /** @description Apartment, suite or floor. */
                             unit?: string;
-                            /** @description Of an intersection: both. */
+                            /** @description For an intersection, both streets. */
                             street?: string;
                             /** @description Part of a city. */
                             neighborhood?: string;
-                            /** @description Of a large city. */
+                            /** @description A borough of a large city. */
                             borough?: string;
                             /** @description City, town or village. */
                             city?: string;
@@ -10270,16 +10270,16 @@ export interface operations {
                             /** @description Name. */
                             state?: string;
                             /**
-                             * @description Where states have a code.
+                             * @description The code of the state, if states of the country have one.
                              * @example NY
                              */
                             stateCode?: string;
                             /** @description Also called ZIP code. */
                             postalCode?: string;
-                            /** @description Name, in the language that `lang` asks for. */
+                            /** @description The name in the language of `lang`. */
                             country?: string;
                             /**
-                             * @description Alpha-2.
+                             * @description The two-letter code (ISO 3166-1 alpha-2).
                              * @example UY
                              */
                             countryCode?: string;
@@ -10297,15 +10297,15 @@ export interface operations {
                                 code: string;
                                 /** @example 2024-04-09T10:12:00-04:00 */
                                 currentTime: string;
-                                /** @description Seconds, summer time included. */
+                                /** @description The offset from UTC in seconds, including summer time. */
                                 utcOffset: number;
-                                /** @description Seconds of summer time in it. */
+                                /** @description How many seconds of the offset are summer time. */
                                 dstOffset: number;
                             };
                             /** @description Metres; 0 inside. */
                             distance?: number;
                             /**
-                             * @description Of forward geocoding. `exact`: what was asked for. `interpolated`: a house between known ones. `fallback`: the smallest area around it that is known.
+                             * @description Only for forward geocoding. `exact`: what was asked for. `interpolated`: a house between known ones. `fallback`: the smallest known area around it.
                              * @enum {string}
                              */
                             confidence?: "exact" | "interpolated" | "fallback";
@@ -10319,7 +10319,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Language of names, where the data have it: ar, de, en, es, fr, ja, ko, pt, ru, zh. Without it, names are in the language of the place.
+                 * @description The language of names, if the data have them in this language: ar, de, en, es, fr, ja, ko, pt, ru, zh. Without it, names are in the language of the place.
                  * @example de
                  */
                 language?: string;
@@ -10549,7 +10549,7 @@ export interface operations {
                         stats: {
                             /**
                              * Format: date-time
-                             * @description Since when updates are counted: the last start of the server, or of one of its gateways. The last day is known.
+                             * @description The time since which updates are counted: the last start of the server, or of one of its gateways. Counts are kept for a day.
                              */
                             since: string;
                             intervals: {
@@ -10608,7 +10608,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of the region: small letters, digits, `.`, `_` and `-`, with a letter or a digit at both ends. */
+                /** @description The name of the region: lower-case letters, digits, `.`, `_` and `-`, with a letter or a digit at both ends. */
                 name: string;
             };
             cookie?: never;
@@ -10759,7 +10759,7 @@ export interface operations {
                                 /** @description Bytes. */
                                 total: number;
                             };
-                            /** @description Where the data folder is. */
+                            /** @description The disk with the data folder. */
                             disk: {
                                 /** @description Bytes. */
                                 free: number;
@@ -10801,7 +10801,7 @@ export interface operations {
                             code: number;
                         };
                     } & {
-                        /** @description Absent: none is under way. */
+                        /** @description Absent if no simulation is running. */
                         simulation?: {
                             devices: number;
                             /**
@@ -10857,7 +10857,7 @@ export interface operations {
                             code: number;
                         };
                     } & {
-                        /** @description Absent: none is under way. */
+                        /** @description Absent if no simulation is running. */
                         simulation?: {
                             devices: number;
                             /**
@@ -11179,7 +11179,7 @@ export interface operations {
                 status?: "pending" | "delivered" | "failed" | "dropped";
                 /** @description Maximum number of records in the response. */
                 limit?: number;
-                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
                 /** @description Those whose `createdAt` (when it was made, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
@@ -11284,7 +11284,7 @@ export interface operations {
                 metadata?: {
                     [key: string]: string;
                 };
-                /** @description In the description, tag or externalId, in upper or lower case. */
+                /** @description A text to look for in the description, tag and externalId. Upper and lower case are equal. */
                 text?: string;
                 /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
@@ -11296,13 +11296,13 @@ export interface operations {
                 updatedAfter?: string | number;
                 /** @description Maximum number of records in the response. */
                 limit?: number;
-                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
                 /** @description Texts are sorted by their letters, and numbers in them by their value. */
                 sortBy?: "createdAt" | "updatedAt" | "description" | "tag" | "externalId";
                 /** @description Absent: `desc` for dates, `asc` for texts. */
                 order?: "asc" | "desc";
-                /** @description Whether `meta.total` is to be in the answer. */
+                /** @description Whether the answer should contain `meta.total`. */
                 includeTotal?: boolean;
             };
             header?: never;
@@ -11322,7 +11322,7 @@ export interface operations {
                             code: number;
                             /** @description Whether more records match than `limit`. */
                             hasMore: boolean;
-                            /** @description How many records match the filters, on all pages: with `includeTotal`. */
+                            /** @description How many records match the filters on all pages; only with `includeTotal`. */
                             total?: number;
                         };
                     } & {

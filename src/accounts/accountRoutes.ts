@@ -71,7 +71,10 @@ export function accountRoutes({ accounts, edits }: People): Route[] {
       summary: 'Create an account',
       description: 'The person sets the password by a link, which can be used once, within 72 hours.',
       body: Type.Object({ email: Email, name: PersonName, role: RoleSchema }),
-      answers: { 200: InvitationAnswer, 409: Type.Object({}, { description: 'The address is taken.' }) },
+      answers: {
+        200: InvitationAnswer,
+        409: Type.Object({}, { description: 'Another account has this address.' }),
+      },
       handler: async (call) => {
         const { email, name, role } = call.body
         const address = emailOf(email)
@@ -94,7 +97,7 @@ export function accountRoutes({ accounts, edits }: People): Route[] {
         },
         { additionalProperties: false },
       ),
-      answers: { 200: OneAccount, 409: Type.Object({}, { description: 'It is the last admin.' }) },
+      answers: { 200: OneAccount, 409: Type.Object({}, { description: 'The account is the last admin.' }) },
       handler: async (call) => {
         const { id } = call.params
         const account = await edits.edit(() => accounts.change(found(call, id), call.body))
@@ -108,7 +111,10 @@ export function accountRoutes({ accounts, edits }: People): Route[] {
       summary: 'Delete an account',
       description: 'Its sessions end.',
       params: Id,
-      answers: { 200: Type.Object({}), 409: Type.Object({}, { description: 'It is the last admin.' }) },
+      answers: {
+        200: Type.Object({}),
+        409: Type.Object({}, { description: 'The account is the last admin.' }),
+      },
       handler: async (call) => {
         await edits.edit(() => accounts.delete(found(call, call.params.id)))
         return {}

@@ -14,7 +14,7 @@ export const PEOPLE_TAG = 'People'
 export const RoleSchema = Type.Enum([...ROLES], {
   description: '`admin` includes `write`, and `write` includes `read`.',
 })
-export const Email = Text(MAX_EMAIL_LENGTH, 'In any case; it is kept in lower case.')
+export const Email = Text(MAX_EMAIL_LENGTH, 'In upper or lower case; it is stored in lower case.')
 export const Password = Text(MAX_PASSWORD_LENGTH)
 export const NewPassword = Text(
   MAX_PASSWORD_LENGTH,
@@ -32,7 +32,10 @@ export const AccountSchema = Type.Object(
     createdAt: DateTime,
     lastSignInAt: Type.Optional(DateTime),
     invitedUntil: Type.Optional(
-      Type.String({ format: 'date-time', description: 'While there is a link that was not used yet.' }),
+      Type.String({
+        format: 'date-time',
+        description: 'Until when the link can be used; absent if there is none that has not been used.',
+      }),
     ),
   },
   { title: 'Account' },

@@ -36,15 +36,18 @@ const SessionSchema = Type.Object(
         { description: 'Absent for a session that was opened with a key.' },
       ),
     ),
-    ip: Type.String({ description: 'Where the person signed in.' }),
-    userAgent: Type.String({ description: 'With which browser.' }),
+    ip: Type.String({ description: 'The IP address from which the person signed in.' }),
+    userAgent: Type.String({ description: 'The browser with which the person signed in.' }),
     createdAt: DateTime,
     usedAt: Type.String({
       format: 'date-time',
-      description: 'About when it was used last. It ends 12 hours later.',
+      description: 'The approximate time of its last use. The session ends 12 hours later.',
     }),
-    expiresAt: Type.String({ format: 'date-time', description: 'When it ends, however much it is used.' }),
-    current: Type.Boolean({ description: 'Whether it is the one of this request.' }),
+    expiresAt: Type.String({
+      format: 'date-time',
+      description: 'When the session ends at the latest, even if it is used.',
+    }),
+    current: Type.Boolean({ description: 'Whether it is the session of this request.' }),
   },
   { title: 'Session' },
 )
@@ -66,7 +69,7 @@ const SignedInAnswer = Type.Object(
 
 /** The answers to an attempt to prove who one is that fails. */
 const REFUSALS = {
-  401: Type.Object({}, { description: 'Something is wrong; the answer does not say which part.' }),
+  401: Type.Object({}, { description: 'The credentials are wrong; the answer does not say which part.' }),
   429: Type.Object({}, { description: 'Too many failed attempts.' }),
 }
 
@@ -123,11 +126,11 @@ export function sessionRoutes({ people, signIn, tickets }: SessionRouteParts): R
       path: '/v1/sign-in',
       auth: 'none',
       tag: PEOPLE_TAG,
-      summary: 'How one can sign in',
+      summary: 'Get the ways to sign in',
       answers: {
         200: Type.Object({
           password: Type.Boolean({ description: 'Whether there are accounts.' }),
-          key: Type.Boolean({ description: 'Whether a secret key is enough.' }),
+          key: Type.Boolean({ description: 'Whether people can sign in with a secret key.' }),
         }),
       },
       handler: () => ({ body: { password: accounts.size > 0, key: signIn.byKey } }),
@@ -174,7 +177,7 @@ export function sessionRoutes({ people, signIn, tickets }: SessionRouteParts): R
       tag: PEOPLE_TAG,
       summary: 'List sessions, the latest used first',
       description:
-        'Those of the account, or of the key that was used to sign in; for admins, those of the whole project.',
+        'Lists the sessions of the account, or of the key that was used to sign in; for admins, those of the whole project.',
       answers: { 200: Type.Object({ sessions: Type.Array(SessionSchema) }) },
       handler: (call) => {
         const { isVisible, current } = viewOf(call)
@@ -213,7 +216,7 @@ export function sessionRoutes({ people, signIn, tickets }: SessionRouteParts): R
       role: 'read',
       tag: PEOPLE_TAG,
       summary: 'End a session',
-      description: 'Of those that the list shows. Its streams end within five seconds.',
+      description: 'The session must be one that the list shows. Its streams end within five seconds.',
       params: Type.Object({ id: Name(64) }),
       answers: { 200: Type.Object({}) },
       handler: async (call) => {
@@ -234,8 +237,8 @@ export function sessionRoutes({ people, signIn, tickets }: SessionRouteParts): R
       tag: PEOPLE_TAG,
       summary: 'Get a ticket for a stream',
       description:
-        'For one WebSocket to /v1/stream in this environment, within 30 seconds: sent as the subprotocol ' +
-        '`ringfence.ticket.{ticket}` beside that of the encoding. The stream ends with the session.',
+        'The ticket is valid for one WebSocket to /v1/stream in this environment, for 30 seconds. Send it as the subprotocol ' +
+        '`ringfence.ticket.{ticket}`, in addition to that of the encoding. The stream ends with the session.',
       answers: { 200: Type.Object({ ticket: Type.String(), expiresAt: DateTime }) },
       handler: (call) => {
         const { ticket, expiresAt } = tickets.issue(call.credentials!)
@@ -248,7 +251,7 @@ export function sessionRoutes({ people, signIn, tickets }: SessionRouteParts): R
       auth: 'account',
       role: 'read',
       tag: PEOPLE_TAG,
-      summary: 'Change one’s password',
+      summary: 'Change your password',
       description: 'The other sessions of the account end.',
       body: Type.Object({ current: Password, password: NewPassword }),
       answers: { 200: Type.Object({}), ...REFUSALS },

@@ -27,11 +27,15 @@ const WEBHOOK_MESSAGES: Messages = {
 }
 
 const WEBHOOK_HEADERS: TObject = Type.Object({
-  'webhook-id': Type.String({ description: 'The same for the same events, however often they are sent.' }),
+  'webhook-id': Type.String({
+    description: 'The id is the same for the same events, however often they are sent.',
+  }),
   'webhook-timestamp': Type.String({ description: 'Unix time in seconds.' }),
-  'webhook-signature': Type.String({ description: 'Of Standard Webhooks: covers id, time and body.' }),
+  'webhook-signature': Type.String({
+    description: 'The signature of Standard Webhooks, which covers id, time and body.',
+  }),
   'X-Radar-Signing-Id': Type.String(),
-  'X-Radar-Signature': Type.String({ description: 'Hexadecimal HMAC-SHA1 of the signing id alone.' }),
+  'X-Radar-Signature': Type.String({ description: 'Hexadecimal HMAC-SHA1 of the signing id only.' }),
 })
 
 /**

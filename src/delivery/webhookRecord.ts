@@ -54,7 +54,7 @@ export const WebhookRecord = Type.Object(
       Type.String({
         format: 'date-time',
         description:
-          'The pause was longer than events are kept: undelivered events from before this time are lost.',
+          'The pause lasted longer than events are kept, so undelivered events from before this time are lost.',
       }),
     ),
     redelivery: Type.Optional(

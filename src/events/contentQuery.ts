@@ -6,8 +6,8 @@ import type { EventContent } from './port.ts'
 /** Conditions on the content of events: one of these types, this pair, and at least this confidence. */
 export const CONTENT = {
   types: Type.Optional(Text(8192, 'Comma-separated.')),
-  tag: Type.Optional(Name(256, 'Of the geofence or beacon, or of the destination of the trip.')),
-  externalId: Type.Optional(Name(256, 'Of the geofence or beacon, or of the destination of the trip.')),
+  tag: Type.Optional(Name(256, 'That of the geofence or beacon, or of the destination of the trip.')),
+  externalId: Type.Optional(Name(256, 'That of the geofence or beacon, or of the destination of the trip.')),
   placeId: Type.Optional(Name(256, 'The `_id` of the place.')),
   chain: Type.Optional(Name(256, 'The slug of the place’s chain.')),
   category: Type.Optional(Name(256, 'The slug of a category of the place.')),
@@ -16,8 +16,8 @@ export const CONTENT = {
   text: Type.Optional(
     Name(
       256,
-      'In the userId or deviceId, in the description, tag or externalId of the geofence or beacon, in the externalId or destination of the trip, or in the name of ' +
-        'the place; in upper or lower case.',
+      'A text to look for in the userId or deviceId, in the description, tag or externalId of the geofence or beacon, in the externalId or destination of the trip, and in the name of ' +
+        'the place. Upper and lower case are equal.',
     ),
   ),
   minimumConfidence: Type.Optional(

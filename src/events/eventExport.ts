@@ -30,9 +30,9 @@ export function eventExportRoute(index: Pick<EventQueries, 'list' | 'offsetOf'>,
     tag: 'Import and export',
     summary: 'Export events',
     description:
-      'Newest first by `createdAt`, with the filters of the list of events. `csv` has a column for each thing that an event may be ' +
-      'about: its geofence, beacon, place, region, fraud and trip. Lists in a cell are separated by commas. `ndjson` has an ' +
-      'event as in the list on each line.',
+      'Sorted by `createdAt`, newest first, with the filters of the list of events. `csv` has columns for everything that an event may be ' +
+      'about: its geofence, beacon, place, region, fraud and trip. Lists in a cell are separated by commas. `ndjson` has one ' +
+      'event on each line, in the form of the list.',
     query: Type.Object({
       format: Type.Optional(Type.Enum(['csv', 'ndjson'], { default: 'csv' })),
       userId: Type.Optional(Name(256)),

@@ -78,11 +78,11 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
       }),
       meta: EventPageMeta,
       description:
-        'Sorted by `createdAt`, newest first unless `order` says otherwise. To receive events as they happen, follow `GET /v1/events/stream` or create a webhook rather than ' +
+        'Events are sorted by `createdAt`, newest first unless `order` says otherwise. To receive events as they happen, follow `GET /v1/events/stream` or create a webhook rather than ' +
         'polling. If you poll, use `updatedAfter`, because events of replays are inserted behind newer ones.\n\n' +
         `A page has fewer records than \`limit\`, with \`hasMore\` true, if its events reach ${PAGE_CHARACTERS} characters. ` +
-        'Filters by what is in events (`types`, `tag`, `region`, `chain`, `text` and so on) without a user or device look through the ' +
-        'events of the time that `createdAfter` and `createdBefore` give. If there are many, a page may end early, even without records: ' +
+        'Filters by the content of events (`types`, `tag`, `region`, `chain`, `text` and so on), without a user or device, look through all ' +
+        'events between `createdAfter` and `createdBefore`. If there are many, a page may end early, even without records: ' +
         'then `meta.next` is the `before` of the next page.\n\n' +
         '`includeTotal` is refused with 400 if more than a million events would have to be counted: give a shorter time.',
       answers: { 200: Type.Object({ events: Type.Array(EventSchema) }), ...PageAnswers },
@@ -115,8 +115,8 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
       summary: 'Count events per interval and type',
       tag: 'Events',
       description:
-        'By `createdAt`: intervals of `step` seconds from `from` on, the last one perhaps shorter. At most 1,000 intervals; if more than ' +
-        'a million events are in that time, it is refused with 400.',
+        'Counts by `createdAt`, in intervals of `step` seconds that begin at `from`. The last interval may be shorter. There may be at most 1,000 intervals. If more than ' +
+        'a million events are in that time, the request is refused with 400.',
       query: Type.Object({
         from: Type.Optional(dateText('The start. Default: an hour before `to`.')),
         to: Type.Optional(dateText('The end, exclusive. Default: now.')),

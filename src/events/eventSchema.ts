@@ -25,7 +25,8 @@ export const EventSchema = Type.Object(
     live: Type.Boolean(),
     user: Type.Object({
       _id: Type.String({
-        description: 'Of a conversion of a device that has sent no location: an id that no user has.',
+        description:
+          'For a conversion of a device that has not sent a location, this is an id that no user has.',
       }),
       userId: Type.Optional(Type.String()),
       deviceId: Type.Optional(
@@ -42,7 +43,7 @@ export const EventSchema = Type.Object(
       Type.Array(PlaceSchema, {
         maxItems: 4,
         description:
-          'On entries of places: the places in which the user might be instead, the most likely first.',
+          'On entries into places: the other places in which the user might be, the most likely first.',
       }),
     ),
     fraud: Type.Optional(FraudSchema),

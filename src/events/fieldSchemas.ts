@@ -59,7 +59,7 @@ export const RegionSchema = Type.Object({
   type: Type.Enum([...REGION_KINDS]),
   code: Type.String({ examples: ['US', 'NY', '501', '11201'] }),
   name: Type.String(),
-  flag: Type.Optional(Type.String({ description: 'Of a country: its emoji.' })),
+  flag: Type.Optional(Type.String({ description: 'Only for a country: its flag, as an emoji.' })),
 })
 
 /** The regions of a location, as members of a user or a context. */
@@ -76,7 +76,7 @@ export const ChainSchema = Type.Object({
   slug: Type.String(),
   domain: Type.Optional(Type.String()),
   externalId: Type.Optional(
-    Type.String({ description: 'Your own id of it, from the setting chainMappings.' }),
+    Type.String({ description: 'Your own id of the chain, from the setting chainMappings.' }),
   ),
   metadata: Type.Optional(MetadataSchema),
 })

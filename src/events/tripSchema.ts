@@ -12,7 +12,7 @@ const EtaSchema = Type.Object({
   duration: Type.Number({ description: 'Minutes, with one decimal.' }),
   distance: Type.Number({ description: 'Metres.' }),
   source: Type.Union([Type.Literal('road'), Type.Literal('straight')], {
-    description: '`straight`: 1.3 times the straight line, where the road engine has no answer.',
+    description: '`straight`: 1.3 times the straight line, because the routing engine has no answer.',
   }),
 })
 
@@ -64,7 +64,9 @@ export const TripContextSchema = Type.Object(
     completedAt: Type.Optional(DateSchema),
     endedAt: Type.Optional(DateSchema),
     scheduledArrivalAt: Type.Optional(DateSchema),
-    approachingThreshold: Type.Optional(Type.Number({ description: 'Minutes; its own.' })),
+    approachingThreshold: Type.Optional(
+      Type.Number({ description: 'Minutes; the value that was set for this trip.' }),
+    ),
     destinationGeofenceTag: Type.Optional(Type.String()),
     destinationGeofenceExternalId: Type.Optional(Type.String()),
     destinationLocation: Type.Optional(PointSchema),

@@ -8,8 +8,8 @@ export const PageQuery = {
   before: Type.Optional(
     Text(
       256,
-      'The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the ' +
-        'last one.',
+      'The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send ' +
+        'the `_id` of the last record that you have.',
     ),
   ),
 }

@@ -74,14 +74,16 @@ export const Page = Type.Object({
 
 /** Asks a list for `total` in {@link CountedPage}. */
 export const IncludeTotal = Type.Optional(
-  Type.Boolean({ description: 'Whether `meta.total` is to be in the answer.' }),
+  Type.Boolean({ description: 'Whether the answer should contain `meta.total`.' }),
 )
 
 /** {@link Page} of lists that can count. */
 export const CountedPage = Type.Object({
   ...Page.properties,
   total: Type.Optional(
-    Type.Integer({ description: 'How many records match the filters, on all pages: with `includeTotal`.' }),
+    Type.Integer({
+      description: 'How many records match the filters on all pages; only with `includeTotal`.',
+    }),
   ),
 })
 

@@ -76,7 +76,11 @@ export function trackRoutes(parts: TrackParts): Route[] {
   const tracked = Type.Object({
     user: UserSchema,
     events: Type.Array(EventSchema),
-    passed: Type.Optional(Type.Boolean({ description: 'Of a verified track, if fraud is judged.' })),
+    passed: Type.Optional(
+      Type.Boolean({
+        description: 'Whether the user passed; only for a verified track, if fraud is judged.',
+      }),
+    ),
     failureReasons: Type.Optional(
       Type.Array(Type.Enum([...FAILURE_REASONS]), { description: 'Why a verified track did not pass.' }),
     ),
@@ -92,7 +96,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
       {},
       {
         description:
-          'More than one update per second of a device, or too much is kept for the users of the environment; `Retry-After` says how many seconds to wait.',
+          'A device has sent more than one update per second, or the users of the environment take too much memory; `Retry-After` says how many seconds to wait.',
       },
     ),
     451: Type.Object(

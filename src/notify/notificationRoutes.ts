@@ -19,14 +19,14 @@ export function notificationRoutes(notifier: Notifier): Route[] {
       description:
         'Tries once, and says what the mail server answered. At most five an hour in each environment; further ones are ' +
         'answered with 429.',
-      body: Type.Object({ email: Text(MAX_EMAIL_LENGTH, 'Who gets it.') }),
+      body: Type.Object({ email: Text(MAX_EMAIL_LENGTH, 'The address that gets the e-mail.') }),
       answers: {
         200: Type.Object({
           notification: Type.Object({
             status: Type.Enum(['sent', 'failed', 'notConfigured'], {
               description: '`notConfigured`: the operator has set no mail server.',
             }),
-            error: Type.Optional(Type.String({ description: 'Why it was not sent.' })),
+            error: Type.Optional(Type.String({ description: 'Why the e-mail was not sent.' })),
           }),
         }),
         429: Type.Object({}, { description: 'Five were sent within the last hour.' }),

@@ -66,20 +66,20 @@ const ImportSchema = Type.Object(
     name: Type.String({ description: 'Of the region.' }),
     status: Type.Enum(['uploading', 'importing', 'completed', 'failed', 'canceled', 'interrupted'], {
       description:
-        '`completed`: the region is in service. In all other cases, those from before are. `interrupted`: the server ended meanwhile.',
+        '`completed`: the region is in service. In all other cases, the regions from before stay in service. `interrupted`: the server ended in the meantime.',
     }),
     createdAt: DateTime,
     finishedAt: Type.Optional(DateTime),
     bytes: Type.Integer({ minimum: 0, description: 'Bytes of the extract that have arrived.' }),
     stage: Type.Optional(
       Type.String({
-        description: 'While it is imported: what is done now, such as `building routing tiles`.',
+        description: 'During the import: the present stage, such as `building routing tiles`.',
       }),
     ),
     progress: Type.Optional(
-      Type.Number({ minimum: 0, maximum: 1, description: 'How much of the stage is done.' }),
+      Type.Number({ minimum: 0, maximum: 1, description: 'The share of the stage that is done.' }),
     ),
-    message: Type.Optional(Type.String({ description: 'Why it did not complete.' })),
+    message: Type.Optional(Type.String({ description: 'Why the import did not complete.' })),
     notes: Type.Array(Type.String(), {
       description:
         'A sentence for each part of the extract that the region lacks, because the routing engine cannot read it.',
@@ -122,13 +122,13 @@ export function mapRegionRoutes(parts: MapRegionRouteParts): Route[] {
       description:
         `${ONLY} With the key of the live environment, or an account. The body is an extract of OpenStreetMap (\`.osm.pbf\`). The answer ` +
         'comes when the file is there; `GET /v1/map-regions/imports/{id}` has the progress of the import. A region of that name is replaced when the new one is ' +
-        'complete; until then, and if the import fails, it stays in service. One import is under way at a time. Embedded engine only: in the distributed ' +
+        'complete; until then, and if the import fails, it stays in service. Only one import is in progress at a time. Embedded engine only: in the distributed ' +
         'one, each process has its own regions (`npm run region`).',
       headers: ['content-length'],
       params: Type.Object({
         name: Name(
           64,
-          'Of the region: small letters, digits, `.`, `_` and `-`, with a letter or a digit at both ends.',
+          'The name of the region: lower-case letters, digits, `.`, `_` and `-`, with a letter or a digit at both ends.',
         ),
       }),
       upload: { contentTypes: [EXTRACT_TYPE], maxBytes, description: 'The extract, as it is.' },
@@ -136,7 +136,10 @@ export function mapRegionRoutes(parts: MapRegionRouteParts): Route[] {
         202: OneImport,
         409: Type.Object(
           {},
-          { description: 'Conflict: another import is under way, or this server imports none over HTTP.' },
+          {
+            description:
+              'Conflict: another import is in progress, or this server does not import map regions over HTTP.',
+          },
         ),
       },
       async handler({ credentials, params, upload, headers }) {
@@ -193,7 +196,7 @@ export function mapRegionRoutes(parts: MapRegionRouteParts): Route[] {
       role: 'admin',
       tag: TAG,
       summary: 'Cancel the import of a map region',
-      description: `${ONLY} What was in service before stays so; nothing is left of the import.`,
+      description: `${ONLY} The regions that were in service stay in service, and nothing is left of the import.`,
       params: IDS,
       answers: {
         200: OneImport,

@@ -25,7 +25,7 @@ const Stats = Type.Object({
   since: Type.String({
     format: 'date-time',
     description:
-      'Since when updates are counted: the last start of the server, or of one of its gateways. The last day is known.',
+      'The time since which updates are counted: the last start of the server, or of one of its gateways. Counts are kept for a day.',
   }),
   intervals: Type.Array(
     Type.Object({
@@ -49,8 +49,8 @@ export function statsRoutes({ updates, events, totals }: StatsParts): Route[] {
       tag: 'Operations',
       summary: 'Count updates and events of the environment over time',
       description:
-        'Intervals of `step` seconds, whole minutes, of which at most 1,000 lie between `from` and `to`. In the distributed engine, each ' +
-        'gateway counts the updates that came through it, and the answer is the sum of those that run.',
+        'Counts in intervals of `step` seconds, which must be whole minutes. There may be at most 1,000 intervals between `from` and `to`. In the distributed engine, each ' +
+        'gateway counts the updates that it received, and the answer is the sum over the gateways that run.',
       query: Type.Object({
         from: Type.Optional(dateText('The start. Default: an hour before `to`.')),
         to: Type.Optional(dateText('The end, exclusive. Default: now.')),

@@ -26,7 +26,7 @@ const System = Type.Object({
   engine: Type.String(),
   startedAt: Type.String({ format: 'date-time' }),
   memory: Type.Object({ used: Bytes, total: Bytes }),
-  disk: Type.Object({ free: Bytes, total: Bytes }, { description: 'Where the data folder is.' }),
+  disk: Type.Object({ free: Bytes, total: Bytes }, { description: 'The disk with the data folder.' }),
   checks: Type.Array(Type.Object({ name: Type.String(), ok: Type.Boolean(), detail: Type.String() })),
   metrics: Type.Record(Type.String(), Type.Number(), {
     description: 'The metrics of this process that have no labels, by name, as in GET /metrics.',
@@ -44,7 +44,7 @@ export function systemRoutes(parts: SystemParts): Route[] {
       tag: TAG,
       summary: 'Get the state of the server',
       description:
-        'Of the process that answers. Only for the project that the option `operatorProject` names.',
+        'Returns the state of the process that answers. Only for the project that the option `operatorProject` names.',
       answers: { 200: Type.Object({ system: System }) },
       async handler({ credentials }) {
         checkOperator(credentials!, parts)

@@ -19,8 +19,8 @@ function readExamples(): Examples {
 const TAGS: Readonly<Record<string, string>> = {
   Track: 'Send location updates; the response contains the events.',
   Geofences:
-    'Areas; entries, exits and stays cause events. A geofence is identified by its pair of tag and externalId.',
-  Beacons: 'Bluetooth beacons that devices range: geofences of a few metres.',
+    'Areas. A device that enters, leaves or dwells in an area causes an event. A geofence is identified by its pair of tag and externalId.',
+  Beacons: 'Bluetooth beacons, which devices detect (range) like geofences of a few metres.',
   'Import and export': 'Geofences and beacons as CSV and GeoJSON files.',
   Users: 'Where users are, and why an event did or did not happen.',
   Events: 'Read, verify and delete events; send conversions.',
@@ -44,8 +44,8 @@ Every call needs a key in the header \`Authorization\`, with or without \`Bearer
 
 | key | use |
 |---|---|
-| \`prj_test_pk_…\`, \`prj_live_pk_…\` | **publishable**: for apps. Can track and search; cannot read data of other users |
-| \`prj_test_sk_…\`, \`prj_live_sk_…\` | **secret**: for servers. Can make every call |
+| \`prj_test_pk_…\`, \`prj_live_pk_…\` | **publishable**: for apps. It can track and search, and cannot read data of other users |
+| \`prj_test_sk_…\`, \`prj_live_sk_…\` | **secret**: for servers. It can make every call, except those that need an account |
 
 The test and live environments are separate: they share no geofences, users, events or settings. Enter a key in the field at the top of this page; the
 calls that you try here then use it. The key stays in this browser tab.

@@ -26,7 +26,7 @@ export function clientRoutes(registry: RegistryView): Route[] {
       tag: TAG,
       summary: 'Get the configuration of an SDK',
       description:
-        'The options that the app sets in code stay in force: there are no remote tracking options.',
+        'There are no remote tracking options, so the options that the app sets in its code apply.',
       query: Type.Object({
         deviceId: Type.Optional(
           Text(256, 'Not used. The other parameters that SDKs send are not used either.'),
@@ -60,7 +60,7 @@ export function clientRoutes(registry: RegistryView): Route[] {
       role: 'write',
       tag: TAG,
       summary: 'Send the logs of an SDK',
-      description: 'The body is accepted and dropped unread, whatever it is.',
+      description: 'Any body is accepted and dropped without being read.',
       answers: { 200: Type.Object({}) },
       handler: () => ({}),
     }),

@@ -50,15 +50,17 @@ export function contextRoutes(registry: RegistryView): Route[] {
       tag: 'Context',
       summary: 'Get the context of a location',
       description:
-        'The geofences that a location lies in, by their boundary alone: stop detection, buffers, hours and addresses ' +
-        'do not count. Geofences for certain users are listed for those only. The country and, in the United States, the ' +
-        'state, television market (DMA) and postal code of the location; without these while the server still prepares them, ' +
-        'after its first start. The most likely place of those that pass the setting `placeFilters`. Nothing is stored. The web SDK reads the ' +
+        'Returns the geofences in which a location lies. Only their boundaries count; stop detection, buffers, hours and addresses ' +
+        'do not. Geofences for certain users are listed for these users only. Also returns the country and, in the United States, the ' +
+        'state, television market (DMA) and postal code of the location. These are missing while the server still prepares their data, ' +
+        'after its first start. The place is the most likely one of those that pass the setting `placeFilters`. Nothing is stored. The web SDK reads the ' +
         'root of the answer, native SDKs read `context`.',
       query: Type.Object({
         coordinates: CoordinatesText,
         accuracy: Type.Optional(Text(64, 'Metres; not used.')),
-        userId: Type.Optional(Text(256, 'Shows the geofences that are for this user only.')),
+        userId: Type.Optional(
+          Text(256, 'With it, the geofences that are only for this user are shown, too.'),
+        ),
         deviceId: Type.Optional(Text(256, 'Not used.')),
       }),
       meta: Type.Object({

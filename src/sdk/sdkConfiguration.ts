@@ -52,7 +52,7 @@ export const SdkConfiguration = Type.Object(
   },
   {
     description:
-      'The first four are the project settings that tell an SDK what the server will decide; the others are the defaults of the SDKs.',
+      'The first four are settings of the project, from which an SDK can see what the server will decide; the others are the defaults of the SDKs.',
   },
 )
 
@@ -95,5 +95,5 @@ export const FEATURE_SETTINGS = {
 } as const
 
 export const FeatureSettings = Type.Object(constants(FEATURE_SETTINGS), {
-  description: 'What older SDKs read instead: their defaults.',
+  description: 'Older SDKs read this instead. It contains their defaults.',
 })

@@ -42,7 +42,9 @@ const BEACON_RANGE_METERS = 100
 
 const SyncedPlace = Type.Object({
   ...PlaceSchema.properties,
-  geometryRadius: Type.Number({ description: 'Metres around `location` within which the place lies.' }),
+  geometryRadius: Type.Number({
+    description: 'The radius in metres of a circle around `location` that contains the place.',
+  }),
 })
 
 /**
@@ -61,8 +63,8 @@ export function syncRoutes(registry: RegistryView): Route[] {
       summary: 'Get the geofences, places and beacons around a location, for an SDK to monitor',
       description:
         'The enabled geofences that are meant for the user, the beacons, the places (if the setting `places` is on, those that pass `placeFilters`), and the region around the location in which ' +
-        'there are no others. It is smaller where many geofences of other users are near. Its radius is 0 where more than ' +
-        `${MAX_RECORDS} of a kind are right here: then a client has to ask the server each time.`,
+        'there are no others. It is smaller if many geofences of other users are near. Its radius is 0 if more than ' +
+        `${MAX_RECORDS} of a kind are at this location; then a client has to ask the server each time.`,
       body: Type.Object({
         latitude: Latitude,
         longitude: Longitude,

@@ -17,7 +17,7 @@ const SimulationSchema = Type.Object({
 })
 const Answer = Type.Object({
   simulation: Type.Optional(
-    Type.Object(SimulationSchema.properties, { description: 'Absent: none is under way.' }),
+    Type.Object(SimulationSchema.properties, { description: 'Absent if no simulation is running.' }),
   ),
 })
 
@@ -33,7 +33,7 @@ export function simulationRoutes(simulations: Simulations): Route[] {
       summary: 'Simulate a city',
       description:
         'Devices `city-1`, `city-2` … drive through 24 geofences with the tag `city` in Montevideo, as if they sent an update every 1.2 seconds, until ' +
-        'the time is over. Only in the test environment. If one is under way, it begins anew.',
+        'the time is over. Only in the test environment. If a simulation is running, it begins anew.',
       body: Type.Object({
         devices: Type.Optional(
           Type.Integer({ minimum: 1, maximum: MAX_DEVICES, description: `Default ${DEFAULT_DEVICES}.` }),
@@ -63,7 +63,7 @@ export function simulationRoutes(simulations: Simulations): Route[] {
       auth: 'secret',
       tag: TAG,
       summary: 'Get the simulated city',
-      description: 'Of the process that answers.',
+      description: 'Returns the simulation of the process that answers.',
       answers: { 200: Answer },
       handler({ credentials }) {
         const current = simulations.current(credentials!.scope)

@@ -38,12 +38,16 @@ export const CLIENT_MESSAGES: Readonly<Record<string, DescribedMessage>> = {
       id: FrameId,
       updates: Type.Array(TrackBody, { minItems: 1, maxItems: 1000 }),
       events: Type.Optional(
-        Type.Boolean({ description: 'The frame gets an `ack` of its own, with the events of its updates.' }),
+        Type.Boolean({
+          description: 'If true, the frame gets its own `ack`, with the events of its updates.',
+        }),
       ),
       stream: Type.Optional(
-        Type.String({ description: 'With `sequence`: updates that are sent again are applied once.' }),
+        Type.String({
+          description: 'Together with `sequence`: updates that are sent again are applied only once.',
+        }),
       ),
-      sequence: Type.Optional(Type.Integer({ description: 'Of the first update.' })),
+      sequence: Type.Optional(Type.Integer({ description: 'The sequence of the first update.' })),
     }),
   },
   subscribe: { summary: 'Request events as they happen', schema: Subscribe },
@@ -69,7 +73,9 @@ export const SERVER_MESSAGES: Readonly<Record<string, DescribedMessage>> = {
     summary: 'An update, a frame, a subscription, a watch or a message was refused',
     schema: Type.Object({
       id: Type.Optional(FrameId),
-      index: Type.Optional(Type.Integer({ minimum: 0, description: 'Of the update in its frame.' })),
+      index: Type.Optional(
+        Type.Integer({ minimum: 0, description: 'The index of the update in its frame.' }),
+      ),
       subscription: Type.Optional(Type.String()),
       watch: Type.Optional(Type.String()),
       code: Type.Integer({ description: 'Like the status of an HTTP response.' }),
@@ -87,7 +93,10 @@ export const SERVER_MESSAGES: Readonly<Record<string, DescribedMessage>> = {
     summary: 'A subscription has begun',
     schema: Type.Object({
       id: Type.String(),
-      from: Type.String({ description: 'Where it began, for a client that resumes before its first event.' }),
+      from: Type.String({
+        description:
+          'The point at which it began, for a client that resumes before it has received an event.',
+      }),
     }),
   },
   unsubscribed: { summary: 'A subscription has ended', schema: Type.Object({ id: Type.String() }) },

@@ -51,7 +51,7 @@ export const Subscribe = Type.Object(
     batch: Type.Optional(
       Type.Boolean({
         description:
-          'Events wait for up to 100 ms, and many come in one message: as `events` in place of `event`.',
+          'If true, events wait for up to 100 ms, and many come in one message (`events` instead of `event`).',
       }),
     ),
   },

@@ -31,7 +31,7 @@ import type { SyncRunner } from './syncRunner.ts'
 const TAG = 'Geofence sync'
 const UnderWay = Type.Object(
   { run: Type.Optional(Type.Object({ _id: Type.String() })) },
-  { description: 'Conflict: a run is under way, whose `_id` this is; or there are no settings.' },
+  { description: 'Conflict: a run is in progress, and this is its `_id`; or there are no settings.' },
 )
 
 export interface SyncRouteParts {
@@ -99,8 +99,8 @@ function settingsRoutes(parts: SyncRouteParts): Route[] {
       tag: TAG,
       summary: 'Try the sources of the geofence sync',
       description:
-        'Reads the header and ten rows of each source, and changes nothing. With settings in the body, it tries those, ' +
-        'with the stored secrets; without, the stored ones.',
+        'Reads the header and ten rows of each source, and changes nothing. If the body has settings, these are tried, ' +
+        'with the stored secrets; otherwise the stored settings are tried.',
       body: Type.Object(
         { ...SyncBody.properties, protocol: Type.Optional(SyncBody.properties.protocol) },
         { title: 'GeofenceSyncTest', additionalProperties: false, allOf: SYNC_NEEDS },
@@ -142,11 +142,13 @@ function runRoutes({ syncs, runner }: SyncRouteParts): Route[] {
       body: Type.Object({
         force: Type.Optional(
           BooleanOrText(
-            'Default false. Reads sources that did not change too, and deletes however much is missing.',
+            'Default false. If true, the run also reads sources that have not changed, and deletes missing geofences however many there are.',
           ),
         ),
         dryRun: Type.Optional(
-          BooleanOrText('Default false. Counts what a run would do, and writes no geofence.'),
+          BooleanOrText(
+            'Default false. If true, the run only counts what it would do, and writes no geofence.',
+          ),
         ),
       }),
       answers: { 202: OneRun, 409: UnderWay },
@@ -204,7 +206,7 @@ function runRoutes({ syncs, runner }: SyncRouteParts): Route[] {
       tag: TAG,
       summary: 'End a run of the geofence sync',
       description:
-        'It ends after the rows under way; what it wrote stays. A run that has ended stays as it is.',
+        'The run ends after the rows that are being written, and what it has written stays. A run that has already ended stays as it is.',
       params: Id,
       answers: { 200: OneRun },
       handler: async (call) => {

@@ -20,8 +20,8 @@ const HttpBody = Type.Object(
     urls: ListOrText(
       '1 to 20 addresses, http or https, without a user name. A query that is given as `…` stays as it is.',
     ),
-    username: Type.Optional(Text(MAX_WORD_LENGTH, 'Of basic authentication.')),
-    password: Secret('Secret. Left out, it stays; null removes it.'),
+    username: Type.Optional(Text(MAX_WORD_LENGTH, 'The user name of basic authentication.')),
+    password: Secret('Secret. If it is left out, it stays the same; null removes it.'),
     headers: Type.Optional(
       Type.Union(
         [
@@ -33,7 +33,7 @@ const HttpBody = Type.Object(
         ],
         {
           description:
-            'At most 10; the values are secret. One that is left out stays; null removes it, or all.',
+            'At most 10 headers; the values are secret. A header that is left out stays the same; null removes it, or all headers.',
         },
       ),
     ),
@@ -43,12 +43,12 @@ const HttpBody = Type.Object(
 
 const S3Body = Type.Object(
   {
-    region: Text(MAX_WORD_LENGTH, 'Of the bucket.'),
-    bucket: Text(MAX_WORD_LENGTH, 'Its name.'),
+    region: Text(MAX_WORD_LENGTH, 'The region of the bucket.'),
+    bucket: Text(MAX_WORD_LENGTH, 'The name of the bucket.'),
     keys: ListOrText('1 to 20 names of objects.'),
-    accessKeyId: Text(MAX_WORD_LENGTH, 'Of the access key.'),
-    secretAccessKey: Secret('Secret. Left out, it stays.'),
-    endpoint: Type.Optional(Text(2048, 'Of other makers: http(s)://HOST:PORT.')),
+    accessKeyId: Text(MAX_WORD_LENGTH, 'The id of the access key.'),
+    secretAccessKey: Secret('Secret. If it is left out, it stays the same.'),
+    endpoint: Type.Optional(Text(2048, 'Only for storage other than AWS: http(s)://HOST:PORT.')),
     pathStyle: Type.Optional(
       BooleanOrText('Whether the bucket is in the path. Default: true with an endpoint.'),
     ),
@@ -65,7 +65,11 @@ export const SYNC_NEEDS = neededBy('protocol', { http: { required: ['http'] }, s
  */
 export const SyncBody = Type.Object(
   {
-    enabled: Type.Optional(BooleanOrText('Default true. False: no nightly runs; a run by hand still works.')),
+    enabled: Type.Optional(
+      BooleanOrText(
+        'Default true. If false, there are no nightly runs; you can still start a run by a call.',
+      ),
+    ),
     protocol: Text(64, '`http` or `s3`.'),
     http: Type.Optional(HttpBody),
     s3: Type.Optional(S3Body),
@@ -73,15 +77,15 @@ export const SyncBody = Type.Object(
     timeZone: Type.Optional(Text(64, 'IANA name; default UTC.')),
     deleteMissing: Type.Optional(
       BooleanOrText(
-        'Default false. Whether geofences that a run wrote and no source names any more are deleted.',
+        'Default false. Whether geofences are deleted that a run wrote and that no source contains any more.',
       ),
     ),
     maxDeleteShare: Type.Optional(
       NumberOrText(
-        'Default 0.1. If more than this share of all would be deleted, nothing is, until a run with `force`.',
+        'Default 0.1. If more than this share of all geofences written by runs would be deleted, nothing is deleted until a run with `force`.',
       ),
     ),
-    emails: Type.Optional(ListOrText('At most 10 addresses that are told how runs end.')),
+    emails: Type.Optional(ListOrText('At most 10 e-mail addresses that are told how runs end.')),
     notify: Type.Optional(Text(64, '`always` (default) or `failures`.')),
   },
   { title: 'GeofenceSyncDefinition', additionalProperties: false, allOf: SYNC_NEEDS },
@@ -91,7 +95,9 @@ export const SyncBody = Type.Object(
 const SyncSchema = Type.Object(
   {
     enabled: Type.Boolean(),
-    protocol: Type.Optional(Type.Enum(['http', 's3'], { description: 'Absent before the first PUT.' })),
+    protocol: Type.Optional(
+      Type.Enum(['http', 's3'], { description: 'Absent if there are no settings yet.' }),
+    ),
     http: Type.Optional(
       Type.Object({
         urls: Type.Array(Type.String(), { description: 'A query, which may be secret, is shown as `…`.' }),
@@ -126,8 +132,8 @@ const Counts = {
   rows: Count('Rows below the header.'),
   created: Count(),
   updated: Count(),
-  unchanged: Count('Rows that say what is there already.'),
-  repeated: Count('Rows whose tag and externalId a later row has, which counts.'),
+  unchanged: Count('Rows that agree with the existing geofence.'),
+  repeated: Count('Rows that do not count, because a later row has the same tag and externalId.'),
   refused: Count(),
 }
 
@@ -165,7 +171,7 @@ const RunSchema = Type.Object(
         { count: Count(), of: Count() },
         {
           description:
-            'So many of all that runs wrote would have been deleted, which is more than maxDeleteShare.',
+            'The share of all geofences written by runs that would have been deleted. It is more than maxDeleteShare, so nothing was deleted.',
         },
       ),
     ),
@@ -200,7 +206,9 @@ const RunSchema = Type.Object(
           externalId: Type.String(),
           description: Type.String(),
           center: Type.Array(Type.Number(), { description: 'Longitude and latitude in degrees.' }),
-          radius: Type.Number({ description: 'Metres about the centre that contain the area.' }),
+          radius: Type.Number({
+            description: 'Radius in metres of a circle around the centre that contains the area.',
+          }),
         }),
         {
           description:

@@ -68,8 +68,8 @@ const COMMON = {
   legs: Type.Optional(
     ListOrText(
       `1 to ${MAX_LEGS} stops, instead of a destination. Each has a \`destination\`: \`destinationGeofenceTag\` and \`destinationGeofenceExternalId\`, ` +
-        '`destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts; `arrivalRadius` in metres for the last two, ' +
-        '10 to 10,000, default 100; besides `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of one that the trip has keeps its state.',
+        '`destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts. The last two may have an `arrivalRadius` in metres, ' +
+        '10 to 10,000, default 100. A stop may also have `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of a leg of the trip keeps the state of that leg.',
     ),
   ),
 }
@@ -85,7 +85,9 @@ export const PatchBody = Type.Object({
 })
 
 const Asker = {
-  userId: Type.Optional(Text(MAX_ID_LENGTH, 'If it is that of the trip, the answer contains its user.')),
+  userId: Type.Optional(
+    Text(MAX_ID_LENGTH, 'If this is the userId of the trip, the answer contains its user.'),
+  ),
 }
 
 export const LegStatusBody = Type.Object({
@@ -96,7 +98,7 @@ export const LegStatusBody = Type.Object({
 export const LegOrderBody = Type.Object({
   ...Asker,
   legs: ListOrText(
-    'The `_id`s of the legs in their new order: every open leg once; closed ones may be left out.',
+    'The `_id`s of the legs in their new order. Every open leg must be there once; closed legs may be left out.',
   ),
 })
 

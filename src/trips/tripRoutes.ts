@@ -33,7 +33,10 @@ export interface TripRouteParts {
 
 const TAG = 'Trips'
 const Id = Type.Object({
-  id: Name(MAX_ID_LENGTH, '`_id` or externalId: of several, the active one, else the latest.'),
+  id: Name(
+    MAX_ID_LENGTH,
+    '`_id` or externalId. If several trips have this externalId, the active one counts, or else the latest.',
+  ),
 })
 const Changed = Type.Object({ trip: TripRecord, events: Type.Array(AnsweredEvent) })
 const Unknown = { 404: Type.Object({}, { description: 'There is no such trip.' }) }
@@ -72,8 +75,8 @@ function callRoutes({ service }: TripRouteParts): Route[] {
       tag: TAG,
       summary: 'Create a trip',
       description:
-        'Creates a trip, which is pending until an update of its user starts it. If there is an active trip with this externalId, ' +
-        `its fields change instead. ${PRIVATE}`,
+        'Creates a trip, which is pending until an update of its user starts it. If there is already an active trip with this ' +
+        `externalId, the fields of that trip are changed instead. ${PRIVATE}`,
       body: PostBody,
       answers: { 200: Changed },
       handler: async (call) => {
@@ -117,8 +120,8 @@ function legRoutes({ service }: TripRouteParts): Route[] {
       tag: TAG,
       summary: 'Change the status of a leg',
       description:
-        '`started`, `approaching` and `arrived` make it the current leg. `completed` and `canceled` close it, and the next one is started; ' +
-        'the last one to close ends the trip.',
+        '`started`, `approaching` and `arrived` make it the current leg. `completed` and `canceled` close it, and the next leg is started. ' +
+        'When the last leg is closed, the trip ends.',
       params: Type.Object({ ...Id.properties, legId: Name(MAX_ID_LENGTH, '`_id` of the leg.') }),
       body: LegStatusBody,
       answers: { 200: Type.Object({ ...Changed.properties, leg: LegRecord }), ...Unknown },
@@ -149,10 +152,10 @@ function legRoutes({ service }: TripRouteParts): Route[] {
 }
 
 const ListTrips = Type.Object({
-  status: Type.Optional(Text(256, `Some of ${TRIP_STATUSES.join(', ')}, separated by commas.`)),
-  destinationGeofenceTag: Type.Optional(Name(MAX_ID_LENGTH, 'Of the destination, or of any leg.')),
+  status: Type.Optional(Text(256, `One or more of ${TRIP_STATUSES.join(', ')}, separated by commas.`)),
+  destinationGeofenceTag: Type.Optional(Name(MAX_ID_LENGTH, 'That of the destination, or of any leg.')),
   destinationGeofenceExternalId: Type.Optional(Name(MAX_ID_LENGTH)),
-  externalId: Type.Optional(Text(16_384, 'One or several, separated by commas.')),
+  externalId: Type.Optional(Text(16_384, 'One or more, separated by commas.')),
   userId: Type.Optional(Name(MAX_ID_LENGTH, 'The userId of the trip’s user, or their `_id`.')),
   delayed: Type.Optional(Type.Boolean({ description: 'Only trips that are late, or only the others.' })),
   includeLocations: Type.Optional(Type.Boolean({ description: 'Default false.' })),
@@ -160,7 +163,8 @@ const ListTrips = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: MOST_LOCATIONS,
-      description: 'With `includeLocations`: at most so many of each trip, the latest. By default all.',
+      description:
+        'With `includeLocations`: the maximum number of locations of each trip; the latest are shown. By default all.',
     }),
   ),
   sortBy: Type.Optional(
@@ -219,7 +223,7 @@ function readRoutes({ service, trips, users }: TripRouteParts): Route[] {
       auth: 'secret',
       tag: TAG,
       summary: 'Get a trip',
-      description: 'The fields of the trip are at the root of the answer, too.',
+      description: 'The answer has the fields of the trip both in `trip` and at its root.',
       params: Id,
       answers: { 200: Type.Object({ trip: TripRecord, ...TripRecord.properties }), ...Unknown },
       handler: async (call) => {
@@ -238,9 +242,9 @@ function readRoutes({ service, trips, users }: TripRouteParts): Route[] {
       isEnteredFirst: true,
       summary: 'Delete a trip',
       description:
-        'Removes the trip without an event. For a day, tripOptions of its externalId create no trip. By externalId it ' +
-        'removes the active trip of that name, else the one that was created last. So the same call once more removes ' +
-        'the one before it. Whoever may have to repeat a call names the trip by its `_id`.',
+        'Removes the trip without an event. For a day, tripOptions with its externalId do not create a trip again. With an ' +
+        'externalId, the call removes the active trip of that name, or else the one that was created last. So a second call removes ' +
+        'the trip before it. If you may have to repeat a call, name the trip by its `_id`.',
       params: Id,
       answers: { 200: Type.Object({}), ...Unknown },
       handler: async (call) => {

@@ -21,8 +21,10 @@ const PlaceExplanation = Type.Object({
       { description: 'The place in which the user was before the update.' },
     ),
   ),
-  distance: Type.Optional(Type.Number({ description: 'Metres from its edge, if it is near.' })),
-  confidence: Type.Optional(Type.Integer({ minimum: 1, maximum: 3, description: 'Of the first candidate.' })),
+  distance: Type.Optional(Type.Number({ description: 'Distance from its edge in metres, if it is near.' })),
+  confidence: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 3, description: 'The confidence of the first candidate.' }),
+  ),
   firstSince: Type.Optional(
     Type.String({
       format: 'date-time',
@@ -42,8 +44,8 @@ const PlaceExplanation = Type.Object({
         categories: Type.Array(Type.String()),
         chain: Type.Optional(Type.String({ description: 'Its slug.' })),
       }),
-      distance: Type.Number({ description: 'Metres from its edge, negative inside.' }),
-      pointDistance: Type.Number({ description: 'Metres from its point.' }),
+      distance: Type.Number({ description: 'Distance from its edge in metres, negative inside.' }),
+      pointDistance: Type.Number({ description: 'Distance from its point in metres.' }),
     }),
     { maxItems: 10, description: 'The most likely first.' },
   ),
@@ -93,7 +95,7 @@ export const ExplanationSchema = Type.Object({
   regions: Type.Optional(
     Type.Array(RegionExplanation, { description: 'One for each kind of region, if regions are on.' }),
   ),
-  regionsNote: Type.Optional(Type.String({ description: 'Why nothing is said about regions.' })),
+  regionsNote: Type.Optional(Type.String({ description: 'Why the explanation has nothing about regions.' })),
   place: Type.Optional(PlaceExplanation),
-  placesNote: Type.Optional(Type.String({ description: 'Why nothing is said about places.' })),
+  placesNote: Type.Optional(Type.String({ description: 'Why the explanation has nothing about places.' })),
 })

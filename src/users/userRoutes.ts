@@ -74,14 +74,16 @@ function recordRoutes({ users, intake }: UserRouteParts): Route[] {
       query: Type.Object({
         userId: Type.Optional(Name(256)),
         deviceId: Type.Optional(Name(256)),
-        placeId: Type.Optional(Name(256, 'Those who are in the place with this `_id`; needs `places`.')),
+        placeId: Type.Optional(
+          Name(256, 'Only users who are in the place with this `_id`; needs the setting `places`.'),
+        ),
         segment: Type.Optional(
-          Name(256, 'Those who belong to the segment with this externalId since their last update.'),
+          Name(256, 'Only users who, by their last update, belong to the segment with this externalId.'),
         ),
         text: Type.Optional(
           Name(
             256,
-            'In the userId, deviceId or description, in upper or lower case. Every user is looked at.',
+            'A text to look for in the userId, deviceId and description. Upper and lower case are equal. The search looks at every user.',
           ),
         ),
         ...OrderQuery,
@@ -91,7 +93,7 @@ function recordRoutes({ users, intake }: UserRouteParts): Route[] {
         ),
       }),
       meta: CountedPage,
-      description: `${CUT} Sorted by \`updatedAt\`, a user that is updated between two pages may be on both or on neither.`,
+      description: `${CUT} If the list is sorted by \`updatedAt\`, a user that is updated between two pages may be on both or on neither.`,
       answers: { 200: ManyUsers, ...PageAnswers },
       handler: async (call) => {
         const { userId, deviceId, placeId, segment, text, sortBy } = call.query
@@ -148,7 +150,7 @@ function recordRoutes({ users, intake }: UserRouteParts): Route[] {
       tag: TAG,
       summary: 'Explain the last update of a user',
       description:
-        'Every candidate geofence of the last update with distance, coverage, confidence and eligibility, and why an ' +
+        'Lists every candidate geofence of the last update with its distance, coverage, confidence and eligibility, and says why an ' +
         'event did or did not happen.',
       params: Id,
       answers: {
@@ -202,7 +204,7 @@ function searchRoutes({ users, times }: UserRouteParts): Route[] {
           Type.Number({
             exclusiveMinimum: 0,
             description:
-              'Metres: only users whose last location is at least as accurate. Those without an accuracy are found, too.',
+              'Metres. Only users whose last location is at least this accurate are found, and those whose location has no accuracy.',
           }),
         ),
         limit: Type.Optional(limitOf(10, 100)),
@@ -211,7 +213,7 @@ function searchRoutes({ users, times }: UserRouteParts): Route[] {
         200: ManyUsers,
         404: Type.Object(
           {},
-          { description: 'With `mode`: the location is outside of all regions or has no road nearby.' },
+          { description: 'Only with `mode`: the location is outside of all regions or has no road nearby.' },
         ),
       },
       handler: async (call) => {

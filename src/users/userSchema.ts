@@ -29,12 +29,12 @@ export const UserSchema = Type.Object(
     deviceOS: Type.Optional(Type.String()),
     deviceMake: Type.Optional(Type.String()),
     deviceModel: Type.Optional(Type.String()),
-    source: Type.Optional(Type.String({ description: 'What made an SDK send an update: as it said last.' })),
+    source: Type.Optional(Type.String({ description: 'What made an SDK send its last update.' })),
     createdAt: DateSchema,
     updatedAt: DateSchema,
     actualUpdatedAt: Type.String({
       format: 'date-time',
-      description: 'When the server received the last update, by its own clock.',
+      description: 'When the server received the last update, by the server’s clock.',
     }),
     ip: Type.String(),
     geofences: Type.Array(GeofenceContextSchema),
@@ -43,11 +43,11 @@ export const UserSchema = Type.Object(
     ...RegionMembers,
     place: Type.Optional(PlaceSchema),
     nearbyPlaceChains: Type.Optional(
-      Type.Array(ChainSchema, { description: 'The watched chains that are near.' }),
+      Type.Array(ChainSchema, { description: 'The chains of the setting nearbyPlaceChains that are near.' }),
     ),
     fraud: Type.Optional(FraudSchema),
     segments: Type.Array(Type.Object({ description: Type.String(), externalId: Type.String() }), {
-      description: 'Those of the settings to which the user belongs since the last update.',
+      description: 'The segments of the settings to which the user belongs, by the last update.',
     }),
     topChains: Type.Array(
       Type.Object({

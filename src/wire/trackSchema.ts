@@ -60,7 +60,9 @@ export const TrackBody = Type.Object(
     source: Type.Optional(
       Text(64, 'What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user.'),
     ),
-    mocked: Type.Optional(Type.Boolean({ description: 'Whether an app has made up the location.' })),
+    mocked: Type.Optional(
+      Type.Boolean({ description: 'Whether the location comes from an app that simulates locations.' }),
+    ),
     compromised: Type.Optional(
       Type.Boolean({
         description: 'Whether the app found signs that the device is rooted or tampered with.',
@@ -68,7 +70,10 @@ export const TrackBody = Type.Object(
     ),
     sharing: Type.Optional(Type.Boolean({ description: 'Whether the screen is being shared.' })),
     verified: Type.Optional(
-      Type.Boolean({ description: 'A verified track: with fraud on, the answer says whether it passed.' }),
+      Type.Boolean({
+        description:
+          'Whether this is a verified track. If the setting `fraud` is on, the answer then says whether the user passed.',
+      }),
     ),
     installId: Type.Optional(Text(256)),
     sdkVersion: Type.Optional(Text(64)),
@@ -86,7 +91,7 @@ export const TrackBody = Type.Object(
     ),
     nearbyGeofencesLimit: Type.Optional(
       Type.Number({
-        description: `How many, 1 to ${MAX_NEARBY_GEOFENCES}; ${DEFAULT_NEARBY_GEOFENCES} where it is absent or less than 1.`,
+        description: `The maximum number of them, 1 to ${MAX_NEARBY_GEOFENCES}; ${DEFAULT_NEARBY_GEOFENCES} if it is absent or less than 1.`,
       }),
     ),
     geofenceIds: Type.Optional(
@@ -109,15 +114,15 @@ export const TrackBody = Type.Object(
         maxItems: MAX_REGIONS,
         description:
           'For deviceId `anonymous`: the `_id`s of `user.country`, `user.state`, `user.dma` and `user.postalCode` in the ' +
-          'previous response. Without it, the regions of the location are in the response, and no events about them.',
+          'previous response. Without this field, the response has the regions of the location, but no events about them.',
       }),
     ),
     tripOptions: Type.Optional(
       Type.Unknown({
         description:
-          'The trip that the device is on: `externalId`, and what to make it of if there is none: ' +
+          'The trip that the device is on, by its `externalId`. If there is no such trip, it is created with the other fields: ' +
           '`destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, ' +
-          '`scheduledArrivalAt`, `metadata`. Of a trip that exists they change nothing.',
+          '`scheduledArrivalAt`, `metadata`. These do not change a trip that exists.',
       }),
     ),
     stream: Type.Optional(

@@ -10,8 +10,8 @@ const TimeZone = Type.Object(
     name: Type.String({ examples: ['Eastern Daylight Time'] }),
     code: Type.String({ examples: ['EDT'] }),
     currentTime: Type.String({ examples: ['2024-04-09T10:12:00-04:00'] }),
-    utcOffset: Type.Integer({ description: 'Seconds, summer time included.' }),
-    dstOffset: Type.Integer({ description: 'Seconds of summer time in it.' }),
+    utcOffset: Type.Integer({ description: 'The offset from UTC in seconds, including summer time.' }),
+    dstOffset: Type.Integer({ description: 'How many seconds of the offset are summer time.' }),
   },
   { description: 'The time zone at the point, and what its clocks show.' },
 )
@@ -19,16 +19,16 @@ const TimeZone = Type.Object(
 const AddressFields = {
   number: text('House number.'),
   unit: text('Apartment, suite or floor.'),
-  street: text('Of an intersection: both.'),
+  street: text('For an intersection, both streets.'),
   neighborhood: text('Part of a city.'),
-  borough: text('Of a large city.'),
+  borough: text('A borough of a large city.'),
   city: text('City, town or village.'),
   county: text('Name.'),
   state: text('Name.'),
-  stateCode: text('Where states have a code.', 'NY'),
+  stateCode: text('The code of the state, if states of the country have one.', 'NY'),
   postalCode: text('Also called ZIP code.'),
-  country: text('Name, in the language that `lang` asks for.'),
-  countryCode: text('Alpha-2.', 'UY'),
+  country: text('The name in the language of `lang`.'),
+  countryCode: text('The two-letter code (ISO 3166-1 alpha-2).', 'UY'),
   countryFlag: text('An emoji.'),
   formattedAddress: Type.String({ examples: ['Plaza Cagancha 1157, Montevideo, Uruguay'] }),
 }
@@ -42,10 +42,10 @@ export const AddressSchema = Type.Object({
   }),
   layer: Type.Union(
     LAYERS.map((layer) => Type.Literal(layer)),
-    { description: 'What it is.' },
+    { description: 'The kind of the result.' },
   ),
   addressLabel: text('Number and street in the order of the country, or the name.'),
-  placeLabel: text('The name of a place; such a result has no `addressLabel`.'),
+  placeLabel: text('The name of the place. Such a result has no `addressLabel`.'),
   categories: Type.Optional(Type.Array(Type.String(), { description: 'Of a place.' })),
   ...AddressFields,
   timeZone: TimeZone,
@@ -55,7 +55,7 @@ export const AddressSchema = Type.Object({
       CONFIDENCES.map((confidence) => Type.Literal(confidence)),
       {
         description:
-          'Of forward geocoding. `exact`: what was asked for. `interpolated`: a house between known ones. `fallback`: the smallest area around it that is known.',
+          'Only for forward geocoding. `exact`: what was asked for. `interpolated`: a house between known ones. `fallback`: the smallest known area around it.',
       },
     ),
   ),
@@ -80,7 +80,9 @@ const ChainSchema = Type.Object(
 
 const PlaceSchema = Type.Object(
   {
-    _id: Type.String({ description: 'The same after each import. A geofence takes it as `placeId`.' }),
+    _id: Type.String({
+      description: 'The `_id` stays the same after each import. A geofence accepts it as `placeId`.',
+    }),
     name: Type.String(),
     categories: Type.Array(Type.String(), {
       description: 'Slugs, each after the categories that contain it.',
@@ -91,7 +93,7 @@ const PlaceSchema = Type.Object(
       coordinates: Type.Array(Type.Number(), { description: '[longitude, latitude]' }),
     }),
     chain: Type.Optional(ChainSchema),
-    address: Type.Object(AddressFields, { description: 'Where it is, as far as that is known.' }),
+    address: Type.Object(AddressFields, { description: 'The parts of its address that are known.' }),
     group: Type.Optional(
       Type.Union(
         PLACE_GROUPS.map((group) => Type.Literal(group)),
@@ -101,15 +103,15 @@ const PlaceSchema = Type.Object(
     operatingHours: Type.Optional(
       Type.Record(Type.String(), Type.Array(Type.Array(Type.String())), {
         description:
-          'Pairs of opening and closing times by day, if it has the same hours each week; as a geofence takes them.',
+          'Pairs of opening and closing times by day, if the place has the same hours each week, in the format of the operating hours of a geofence.',
         examples: [{ Monday: [['09:00', '18:00']] }],
       }),
     ),
     metadata: Type.Optional(
       Type.Object({
-        openingHours: text('As in OpenStreetMap.', 'Mo-Fr 09:00-18:00; PH off'),
-        phone: text('As in OpenStreetMap.'),
-        website: text('As in OpenStreetMap.'),
+        openingHours: text('As it is written in OpenStreetMap.', 'Mo-Fr 09:00-18:00; PH off'),
+        phone: text('As it is written in OpenStreetMap.'),
+        website: text('As it is written in OpenStreetMap.'),
       }),
     ),
   },

@@ -66,7 +66,8 @@ export function optimisticText(
 
 /**
  * Whether nothing better will be found, because it has every number of the query.
- * @param words with which it was found: it has them in its name or in those of the areas around it, as a postal code
+ * @param words the words with which it was found. They are in its name or in those of the areas around it, for example
+ * as a postal code
  */
 function isEnough(query: Query, one: GeocodeCandidate, words: ReadonlySet<string>): boolean {
   const hasNumbers = query.words.every(

@@ -29,7 +29,7 @@ const PLAIN_NAME = /^[\p{L}\p{M}\d]+(?:(?:[ '’-]|\. ?)[\p{L}\p{M}\d]+)*$/u
 
 /**
  * The lines of a city as its country writes them. The library takes some 40 µs for them. So they are made once for all
- * cities of a state, and the name is put in, if the library would only do the same.
+ * cities of a state, and the name of the city is put in, provided that the library would do nothing else.
  */
 export function cityLines(parts: CityParts): readonly string[] {
   const { city, countryCode = '' } = parts

@@ -1,18 +1,18 @@
 import type { GeocoderQuestion } from './geocoderThread.ts'
 import { MAX_WORDS } from './query.ts'
 
-/** What a question takes that looks up a point or a single record, in milliseconds. */
+/** The time in milliseconds of a question that looks up a point or a single record. */
 const LOOK_UP_MS = 0.5
-/** What a text of one word takes. */
+/** The time of a text of one word. */
 const TEXT_MS = 1
-/** What each further word adds, for each word before it: the ways to combine words grow with their square. */
+/** The time that each further word adds for each word before it. The number of combinations grows with the square of the words. */
 const PAIR_MS = 0.05
 /** Each test finds the next word of a text. */
 const WORD = /[\p{L}\p{N}]+/gu
 
 /**
- * How long a question will probably take in a thread, in milliseconds. It tells apart what somebody types from texts of
- * many words, which may take twenty times as long, whatever they say.
+ * How long a question will probably take in a thread, in milliseconds. It distinguishes what somebody types from texts of
+ * many words, which may take twenty times as long.
  */
 export function estimatedMs({ kind, question }: GeocoderQuestion): number {
   if (kind === 'forward' || kind === 'autocomplete') return textMs(question.query)

@@ -41,8 +41,8 @@ function forwardRoute(geocoder: Geocoder): Route {
     tag: TAG,
     summary: 'Find where an address or a place is',
     description:
-      'All exact results that may be meant, the best first; otherwise houses between known house numbers; otherwise the ' +
-      'street or the smallest area around it that is known. Nothing found is an empty list. Results come from the imported map ' +
+      'Returns all exact results that may be meant, the best first. If there is none, returns houses between known house numbers, or else the ' +
+      'street or the smallest known area around it. If nothing is found, the list is empty. Results come from the imported map ' +
       'regions and, for cities, counties, states, countries and postal codes, from data of the whole world.',
     query: Type.Object({
       query: QueryText,
@@ -73,8 +73,8 @@ function reverseRoute(geocoder: Geocoder): Route {
     tag: TAG,
     summary: 'Find what is at a point',
     description:
-      'At most one result for each layer: the nearest address, place, intersection or street within a kilometre, and the ' +
-      'areas that the point lies in. Results come from the imported map regions; without one, only the city, county, state and country are known. ' +
+      'Returns at most one result for each layer: the nearest address, place, intersection or street within a kilometre, and the ' +
+      'areas in which the point lies. Results come from the imported map regions; without one, only the city, county, state and country are known. ' +
       'Fields that are not known are absent.',
     query: Type.Object({
       coordinates: CoordinatesText,

@@ -21,13 +21,13 @@ const BY_WORD: ReadonlyMap<string, readonly Layer[]> = new Map(
 
 export const LayersText = Text(
   256,
-  `What results may be: some of ${WORDS.join(', ')}, separated by commas. ` +
+  `The kinds of results: one or more of ${WORDS.join(', ')}, separated by commas. ` +
     '`coarse` is postalCode, locality, county, state and country; `fine` is address and place.',
 )
 export const LanguageText = Type.String({
   maxLength: 64,
   default: 'en',
-  description: `Language of the names of countries, and of other names where the data have it: ${LANGUAGES.join(', ')}.`,
+  description: `The language of the names of countries, and of other names if the data have them in this language: ${LANGUAGES.join(', ')}.`,
 })
 
 /**
@@ -65,7 +65,7 @@ export const SEARCH_LAYERS: readonly Layer[] = inOrder(
 
 export const QueryText = Type.String({
   maxLength: MOST_QUERY_LENGTH,
-  description: `What is looked for, 1 to ${MOST_QUERY_LENGTH} characters. Punctuation has no meaning.`,
+  description: `The text to look for, 1 to ${MOST_QUERY_LENGTH} characters. Punctuation has no meaning.`,
   examples: ['18 de Julio 1056, Montevideo'],
 })
 

@@ -30,9 +30,11 @@ const Query = Type.Object({
   categories: Type.Optional(
     Text(MOST_LIST_LENGTH, 'Slugs of categories, separated by commas. One finds its subcategories, too.'),
   ),
-  groups: Type.Optional(Text(MOST_LIST_LENGTH, `Separated by commas: ${PLACE_GROUPS.join(', ')}.`)),
+  groups: Type.Optional(
+    Text(MOST_LIST_LENGTH, `One or more of ${PLACE_GROUPS.join(', ')}, separated by commas.`),
+  ),
   iataCode: Type.Optional(
-    Text(64, 'Of an airport: three letters. The airport is the answer, whatever else is sent.'),
+    Text(64, 'The code of an airport, three letters. The answer is this airport, whatever else is sent.'),
   ),
   chainMetadata: Type.Optional(MetadataFilter),
   country: Type.Optional(CountriesText),
@@ -58,8 +60,8 @@ export function placeRoutes(
       tag: 'Geocoding',
       summary: 'Find places near a point',
       description:
-        'Shops, restaurants, stations and other places of the imported map regions, the nearest first, by chain, category or group. ' +
-        'If several of the three are given, a place must fit each of them; of several values of one, any. Airports are also found where no region has them.',
+        'Finds shops, restaurants, stations and other places of the imported map regions by chain, category or group, the nearest first. ' +
+        'If several of the three are given, a place must fit each of them; if one of them has several values, one value is enough. Airports are also found outside of all regions.',
       query: Query,
       meta: AttributionMeta,
       answers: { 200: PlacesAnswer },

@@ -54,7 +54,7 @@ export interface Address extends PostalAddress {
   readonly layer: Layer
   /** Number and street, or a name. */
   readonly addressLabel?: string
-  /** The name of a place; such a result has no `addressLabel`. */
+  /** The name of the place. Such a result has no `addressLabel`. */
   readonly placeLabel?: string
   readonly categories?: readonly string[]
   readonly timeZone: object

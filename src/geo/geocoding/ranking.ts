@@ -45,7 +45,7 @@ export interface RankingOptions {
 /**
  * Ranks candidates. Finding the areas around a candidate takes most of the time, so it is only done for those that may
  * be among the best, in the order of the score that they have if the areas fit perfectly. For a candidate whose own name
- * and number have every word of the query, it is left to those who show it.
+ * and number have every word of the query, the areas are only looked up when it is shown.
  * @returns the candidates in no order
  */
 export function rank(

@@ -17,7 +17,7 @@ const MOST_FORMS = 12
 /** Which words of a query may differ by one letter from those of a name. */
 export type EditedWords = 'none' | 'unknown' | 'all'
 
-/** With as many words, their pairs are looked up before words are combined. Fewer words have fewer ways than pairs. */
+/** From this number of words on, pairs are looked up before words are combined. Fewer words have fewer combinations than pairs. */
 const LEAST_PAIRED = 4
 
 /** Edits of all words are tried for at most this many words, because each word costs some hundred look-ups in an index. */

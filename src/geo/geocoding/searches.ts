@@ -1,7 +1,7 @@
 /**
- * What one question has asked of an index. Different readings of a query and later attempts with edited words ask much of
- * the same again, so answers are kept until the question is answered. And a query has a limited number of searches: a
- * reader may combine its words in thousands of ways.
+ * The searches that one question has made in an index. Different readings of a query, and later attempts with edited
+ * words, repeat many searches, so their results are kept until the question is answered. The number of searches of a
+ * query is limited, because its words can be combined in thousands of ways.
  */
 import type { Position } from '../../model/geofence.ts'
 import {
@@ -45,7 +45,7 @@ export class IndexSearches {
 
   /**
    * Records with all of the words. If there are more than the limit, these are followed by those around a point. After
-   * too many different searches, only what is known already is found.
+   * too many different searches, only the results of earlier searches are found.
    */
   search(words: readonly SearchedWord[], limit: number, near: Position | undefined): readonly SearchHit[] {
     const key = JSON.stringify([limit, ...words.map(({ forms, prefixes }) => [forms, prefixes])])

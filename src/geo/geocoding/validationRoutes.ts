@@ -22,12 +22,12 @@ const ValidatedAddress = Type.Object({
   addressLabel: Type.String({ examples: ['841 BROADWAY FL 7'] }),
   number: Part(),
   street: Part(),
-  unit: Part('With its word.', 'FL 7'),
+  unit: Part('The unit with its designator, such as `FL`.', 'FL 7'),
   city: Type.String(),
   stateCode: Type.String(),
   postalCode: Type.String(),
   plus4: Part('As it was sent; it is not checked.'),
-  county: Part('Without `County`.'),
+  county: Part('The name of the county, without `County`.'),
   countryCode: Type.String(),
   formattedAddress: Type.String({ examples: ['841 BROADWAY FL 7, NEW YORK, NY 10003-4704 US'] }),
   metadata: Type.Object({
@@ -72,7 +72,10 @@ export function validationRoutes(geocoder: Geocoder): Route[] {
         street: Type.Optional(Text(MOST_LINE)),
         unit: Type.Optional(Text(MOST_PART)),
         addressLabel: Type.Optional(
-          Text(MOST_LINE, 'The first line: number, street and unit. It is used in place of these.'),
+          Text(
+            MOST_LINE,
+            'The first line of the address: number, street and unit. It is used instead of the separate fields.',
+          ),
         ),
       }),
       meta: AttributionMeta,

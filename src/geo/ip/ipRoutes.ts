@@ -19,15 +19,15 @@ export function ipRoutes(geocoder: IpGeocoder): Route[] {
       tag: 'Geocoding',
       summary: 'Find where the requester is, by the IP address',
       description:
-        'City, state and country of the IP address that the request comes from. The coordinates are those of the area, not of the ' +
-        'requester. An address of a private network, and one that is not known, has no `address`. Pages that show the result show `meta.attribution` too.',
+        'Returns the city, state and country of the IP address from which the request comes. The coordinates are those of the area, not of the ' +
+        'requester. For an IP address of a private network, and for an unknown one, there is no `address`. Pages that show the result must also show `meta.attribution`.',
       query: Type.Object({
         ip: Type.Optional(
           Type.String({
             // The limit is not lower, because with a publishable key the value is ignored, whatever it is.
             maxLength: MOST_QUERY_BYTES,
             description:
-              'Another address than that of the request: IPv4 or IPv6. It counts only with a secret key.',
+              'An IPv4 or IPv6 address to look up instead of that of the request. Only used with a secret key.',
             examples: ['72.229.28.185'],
           }),
         ),
@@ -48,7 +48,7 @@ export function ipRoutes(geocoder: IpGeocoder): Route[] {
             examples: ['72.229.28.185'],
           }),
           proxy: Type.Boolean({
-            description: 'Whether it belongs to a proxy, a VPN, a hosting company or Tor.',
+            description: 'Whether the IP address belongs to a proxy, a VPN, a hosting company or Tor.',
           }),
           address: Type.Optional(AddressSchema),
         }),

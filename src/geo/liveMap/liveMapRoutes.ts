@@ -36,9 +36,9 @@ export function liveMapRoutes(tiles: GeofenceTiles, positions: Positions): Route
       tag: 'Geofences',
       summary: 'A vector tile of the geofences',
       description:
-        'The layer `geofences` has areas, the layer `points` those that are smaller than four pixels of a tile of 512, and those beyond 3,000 areas. Both have `_id`, ' +
-        '`tag`, `externalId`, `description`, `type` and `enabled`; a point that stands for several has their `count` instead. An area that meets several tiles is `named` in one of them, ' +
-        'for its label; one larger than a tile in each. The `ETag` ' +
+        'The layer `geofences` has areas. The layer `points` has a point for each area that is smaller than four pixels (of a tile of 512 pixels), and for areas beyond the first 3,000. Both layers have `_id`, ' +
+        '`tag`, `externalId`, `description`, `type` and `enabled`; a point that stands for several geofences has their `count` instead. If an area lies in several tiles, it is `named` in one of them, ' +
+        'which shows its label; an area that is larger than a tile is named in each. The `ETag` ' +
         'changes with the geofences: send it as `If-None-Match`. An empty tile has no bytes.',
       params: Type.Object({
         z: Text(20, 'Zoom.'),

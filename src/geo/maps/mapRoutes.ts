@@ -44,14 +44,14 @@ function styleRoute(maps: Maps): Route {
     path: '/v1/maps/styles/:id',
     summary: 'A style of the map',
     description:
-      'For MapLibre from 2.4 on, and for the map plugin of the Radar web SDK. All its URLs are absolute; with `publishableKey` they carry it too. ' +
+      'For MapLibre from 2.4 on, and for the map plugin of the Radar web SDK. All its URLs are absolute; with `publishableKey`, they also contain this key. ' +
       'Behind a proxy in `trustedProxies`, they follow its `X-Forwarded-Proto` and `X-Forwarded-Host`. Also without `/v1`. Does not count towards quotas.',
     params: Type.Object({ id: Text(MOST_NAME_LENGTH, `One of ${Object.keys(STYLES).join(', ')}.`) }),
     query: Type.Object({
       language: Type.Optional(
         Text(
           64,
-          `Language of names, where the data have it: ${LANGUAGES.join(', ')}. Without it, names are in the language of the place.`,
+          `The language of names, if the data have them in this language: ${LANGUAGES.join(', ')}. Without it, names are in the language of the place.`,
         ),
       ),
       publishableKey: KeyQuery,
@@ -148,7 +148,7 @@ function spriteRoute(maps: Maps): Route {
     path: '/v1/maps/sprites/:name',
     summary: 'Icons for maps',
     description:
-      'The icons of Maki (CC0) in one picture, as signed distance fields, and where each is in it. Also without `/v1`. Does not count towards quotas.',
+      'The icons of Maki (CC0) in one picture, as signed distance fields, and the position of each icon in it. Also without `/v1`. Does not count towards quotas.',
     params: Type.Object({
       name: Text(MOST_NAME_LENGTH, 'icons.json, icons.png, icons@2x.json or icons@2x.png.'),
     }),

@@ -13,14 +13,14 @@ export const Distance = Type.Object(
     value: Type.Integer({ description: 'Metres, or feet.' }),
     text: Type.String({ examples: ['5.6 mi'] }),
   },
-  { description: 'Along the way.' },
+  { description: 'The length of the route.' },
 )
 export const Duration = Type.Object(
   {
     value: Type.Number({ description: 'Minutes.' }),
     text: Type.String({ examples: ['20 mins', '1 hr 38 min'] }),
   },
-  { description: 'Of travelling.' },
+  { description: 'Duration of the journey.' },
 )
 export const LatLonSchema = Type.Object({ latitude: Type.Number(), longitude: Type.Number() })
 
@@ -28,10 +28,10 @@ const PolylineGeometry = Type.Object(
   {
     type: Type.Union([Type.Literal('polyline5'), Type.Literal('polyline6')]),
     polyline: Type.String({
-      description: 'Encoded as Google’s polylines are, with five or six digits as `type` says.',
+      description: 'An encoded polyline in the format of Google, with five or six digits, as `type` says.',
     }),
   },
-  { description: 'An encoded way.' },
+  { description: 'An encoded polyline.' },
 )
 const LineString = Type.Object(
   {
@@ -43,7 +43,7 @@ const LineString = Type.Object(
   { description: 'A GeoJSON LineString.' },
 )
 export const Geometry = Type.Union([PolylineGeometry, LineString], {
-  description: 'In the form that `geometry` asks for.',
+  description: 'The route in the format that `geometry` asks for.',
 })
 
 export const Meta = Type.Object({

@@ -100,8 +100,8 @@ export function directionsRoutes(engines: RoutingEngines): Route[] {
           Type.Boolean({
             default: false,
             description:
-              `Up to ${ALTERNATIVES} other routes behind the best. Only with exactly two locations; together with ` +
-              '`departureTime` there is the best one alone.',
+              `How many other routes to return after the best one, at most ${ALTERNATIVES}. Only with exactly two locations; together with ` +
+              '`departureTime`, only the best route is returned.',
           }),
         ),
         lang: Type.Optional(NarrativeLanguageText),
@@ -114,10 +114,11 @@ export function directionsRoutes(engines: RoutingEngines): Route[] {
               duration: Duration,
               distance: Distance,
               geometry: Geometry,
-              legs: Type.Array(Leg, { description: 'One between each location and the next.' }),
+              legs: Type.Array(Leg, { description: 'One leg between each location and the next.' }),
             }),
             {
-              description: 'The first is the best by time and turns together, so another may take less time.',
+              description:
+                'The first route is the best one, by its time and its turns together, so another one may take less time.',
             },
           ),
         }),

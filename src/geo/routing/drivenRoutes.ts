@@ -48,12 +48,15 @@ export function drivenRoutes(engines: RoutingEngines, trips: DrivenTrips): Route
       path: '/v1/trips/:id/route',
       auth: 'secret',
       tag: 'Trips',
-      summary: 'Get the way of a trip',
+      summary: 'Get the route of a trip',
       description:
-        'Of a trip that has ended: the roads along its locations in its mode, as `POST /v1/route/match` finds them. ' +
-        'Where there are none, the line through the locations, and `matched` is false.',
+        'Returns the route that a trip took which has ended: the roads along its locations in its mode, as `POST /v1/route/match` finds them. ' +
+        'If there are no roads, it is the line through the locations, and `matched` is false.',
       params: Type.Object({
-        id: Name(MAX_NAME, '`_id` or externalId: of several, the active one, else the latest.'),
+        id: Name(
+          MAX_NAME,
+          '`_id` or externalId. If several trips have this externalId, the active one counts, or else the latest.',
+        ),
       }),
       query: Type.Object({
         units: Type.Optional(UnitsText),
@@ -64,7 +67,7 @@ export function drivenRoutes(engines: RoutingEngines, trips: DrivenTrips): Route
         200: Type.Object({
           distance: Distance,
           geometry: Geometry,
-          matched: Type.Boolean({ description: 'Whether the way follows roads.' }),
+          matched: Type.Boolean({ description: 'Whether the route follows roads.' }),
         }),
         404: Type.Object({}, { description: 'There is no such trip.' }),
         503: Type.Object({}, { description: 'The routing engine is overloaded.' }),

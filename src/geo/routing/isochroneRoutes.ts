@@ -24,10 +24,14 @@ export function isochroneRoutes(engines: RoutingEngines): Route[] {
       tag: ROUTING_TAG,
       summary: 'Get the area from which a point can be reached in some minutes',
       description:
-        'The area that a geofence of type `isochrone` with the same `coordinates`, `radius` and `mode` has. Nothing is stored.',
+        'Returns the area that a geofence of type `isochrone` would have with the same `coordinates`, `radius` and `mode`. Nothing is stored.',
       query: Type.Object({
         coordinates: CoordinatesText,
-        minutes: Type.Number({ minimum: 1, maximum: MAX_MINUTES, description: 'Of travelling.' }),
+        minutes: Type.Number({
+          minimum: 1,
+          maximum: MAX_MINUTES,
+          description: 'Duration of the journey, in minutes.',
+        }),
         mode: Type.Optional(ModeText),
       }),
       meta: Meta,

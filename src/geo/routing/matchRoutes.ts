@@ -28,7 +28,9 @@ const ATTRIBUTES = ['speedLimit', 'names', 'roadClass'] as const
 type Attribute = (typeof ATTRIBUTES)[number]
 
 const Speed = Type.Object({
-  value: orNull(Type.Integer({ description: 'km/h, or mph; null where there is no limit.' })),
+  value: orNull(
+    Type.Integer({ description: 'In km/h, or in mph with imperial units; null if the road has no limit.' }),
+  ),
   text: Type.String({ examples: ['25 mph', 'unlimited'] }),
 })
 
@@ -59,8 +61,8 @@ export function matchRoutes(engines: RoutingEngines): Route[] {
       tag: ROUTING_TAG,
       summary: 'Snap a path to roads',
       description:
-        'Best with points less than ten seconds apart. Points that are far from all roads, or farther than 2 km from those before ' +
-        'and behind, are left out of `matchedPath`; across a gap the geometry goes straight, and `distance` does not count it.',
+        'Best with points less than ten seconds apart. Points that are far from all roads, or farther than 2 km from the points before ' +
+        'and after them, are left out of `matchedPath`. The geometry crosses a gap in a straight line, which `distance` does not count.',
       body: Type.Object({
         path: Type.Array(
           Type.Object({
@@ -76,7 +78,7 @@ export function matchRoutes(engines: RoutingEngines): Route[] {
         roadAttributes: Type.Optional(
           Text(
             256,
-            `Attributes of the roads to return: some of ${ATTRIBUTES.join(', ')}, separated by commas. Default: none.`,
+            `Attributes of the roads to return: one or more of ${ATTRIBUTES.join(', ')}, separated by commas. Default: none.`,
           ),
         ),
         units: Type.Optional(UnitsText),
@@ -90,12 +92,12 @@ export function matchRoutes(engines: RoutingEngines): Route[] {
             Type.Object({
               latitude: Type.Number(),
               longitude: Type.Number(),
-              originalIndex: Type.Integer({ description: 'In `path`.' }),
+              originalIndex: Type.Integer({ description: 'The index of the point in `path`.' }),
             }),
-            { description: 'The points where they lie on roads.' },
+            { description: 'The points, moved to the roads on which they lie.' },
           ),
           roadAttributes: Type.Optional(
-            Type.Array(RoadAttributes, { description: 'A stretch of road after the other.' }),
+            Type.Array(RoadAttributes, { description: 'The stretches of road in their order.' }),
           ),
           geometry: Geometry,
           distance: Distance,

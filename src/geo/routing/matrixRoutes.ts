@@ -62,7 +62,7 @@ export function matrixRoutes(engines: RoutingEngines): Route[] {
           origins: Type.Array(LatLonSchema),
           destinations: Type.Array(LatLonSchema),
           matrix: Type.Array(Type.Array(Cell), {
-            description: 'A row per origin, in it a cell per destination.',
+            description: 'One row for each origin, with one cell for each destination.',
           }),
         }),
         ...Failures,

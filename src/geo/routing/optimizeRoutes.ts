@@ -63,8 +63,8 @@ export function optimizeRoutes(engines: RoutingEngines): Route[] {
               Type.Object({
                 startLocation: LatLonSchema,
                 endLocation: LatLonSchema,
-                startIndex: Type.Integer({ description: 'In the list of `locations`.' }),
-                endIndex: Type.Integer({ description: 'In the list of `locations`.' }),
+                startIndex: Type.Integer({ description: 'The index in the list of `locations`.' }),
+                endIndex: Type.Integer({ description: 'The index in the list of `locations`.' }),
                 distance: Distance,
                 duration: Duration,
                 geometry: Type.Optional(Geometry),

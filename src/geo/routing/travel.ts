@@ -45,21 +45,21 @@ export type NarrativeLanguage = keyof typeof NARRATIVE_LANGUAGES
 // The schemas of the parameters.
 
 export const ModeText = oneOf(MODES, 'How to travel.')
-export const ModesText = Text(256, `How to travel: some of ${MODES.join(', ')}, separated by commas.`)
+export const ModesText = Text(256, `How to travel: one or more of ${MODES.join(', ')}, separated by commas.`)
 export const UnitsText = Type.Union([Type.Literal('metric'), Type.Literal('imperial')], {
   default: 'imperial',
-  description: 'Distances in metres, or feet; their texts in kilometres, or miles.',
+  description: '`metric`: distances in metres, and their texts in kilometres. `imperial`: feet and miles.',
 })
 export const AvoidText = Text(
   256,
-  `What to avoid if another route exists: some of ${AVOIDABLE.join(', ')}, separated by commas.`,
+  `What to avoid if another route exists: one or more of ${AVOIDABLE.join(', ')}, separated by commas.`,
 )
 export const GeometryText = oneOf<GeometryForm | 'polyline'>(
   ['linestring', 'polyline5', 'polyline6', 'polyline'],
   'The route as GeoJSON, or as a polyline with five or six digits; `polyline` has five.',
 )
 export const DepartureText = dateText(
-  'Start of the journey: roads that are closed at that time of the week are not used. Without it, closing times are ignored.',
+  'The time at which the journey starts. Roads that are closed at that time of the week are not used. Without it, closing times are ignored.',
 )
 export const NarrativeLanguageText = oneOf(
   Object.keys(NARRATIVE_LANGUAGES) as NarrativeLanguage[],

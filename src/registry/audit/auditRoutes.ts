@@ -25,12 +25,12 @@ const Entry = Type.Object({
   requestId: Type.Optional(Type.String()),
   action: Type.String({
     description:
-      '`geofence.created`, `geofence.changed`, `geofence.deleted`, and the same for other records; `geofence.changedMany` for several long ones at once, as ' +
-      'an import of large polygons makes them, without values; or the method and path of a call that changed no such record.',
+      '`geofence.created`, `geofence.changed`, `geofence.deleted`, and the same for other records; `geofence.changedMany` for several long records that were changed at once, for example by ' +
+      'an import of large polygons, without values; or the method and path of a call that changed no such record.',
   }),
   target: Type.String({
     description:
-      'What was changed: of records with a pair, the tag and externalId with a slash between them.',
+      'What was changed. For a record with a pair, this is the tag and externalId with a slash between them.',
   }),
   live: Type.Optional(Type.Boolean()),
   before: Values,
@@ -38,7 +38,7 @@ const Entry = Type.Object({
   leftOut: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'The members that were too long to be kept, as `before.userIds`. If it names one of `before`, the record cannot be restored from this entry.',
+        'The members that were too long to be kept, such as `before.userIds`. If this names a member of `before`, the record cannot be restored from this entry.',
     }),
   ),
 })
@@ -55,14 +55,19 @@ export function auditRoutes(audit: Audit): Route[] {
       tag: 'People',
       summary: 'List what was changed, newest first',
       description:
-        'Of both environments of the project. `before` and `after` are as the API shows the record, without secrets; a geofence, beacon or hook is ' +
-        'restored by a PUT of its `before` to its pair. Of a record with more than 256 KiB as JSON, the longest members are left out; `leftOut` names them. ' +
+        'Lists the changes of both environments of the project. `before` and `after` show the record as the API does, without secrets; a geofence, beacon or hook is ' +
+        'restored by a PUT of its `before` to its pair. If a record has more than 256 KiB as JSON, its longest members are left out, and `leftOut` names them. ' +
         `A page has fewer entries than \`limit\`, with \`hasMore\` true, if they reach ${AUDIT_PAGE_CHARACTERS} characters.`,
       query: Type.Object({
         actor: Type.Optional(Name(256, 'The `id` of an actor.')),
         action: Type.Optional(Name(256)),
         target: Type.Optional(Name(600)),
-        before: Type.Optional(Name(24, 'The `_id` of an entry: those before it.')),
+        before: Type.Optional(
+          Name(
+            24,
+            'The `_id` of an entry: the response has the entries before it. For the next page, send that of the last entry that you have.',
+          ),
+        ),
         limit: limitOf(100, 1000),
       }),
       meta: Page,

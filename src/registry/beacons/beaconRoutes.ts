@@ -46,7 +46,7 @@ function searchRoute(parts: BeaconRouteParts): Route {
     tag: BEACONS.tag,
     summary: 'Find the enabled beacons nearest to a point',
     description:
-      'Sorted by distance. `meta.settings.beacons` carries the beaconUuids and beaconUids settings. A client with the header ' +
+      'Sorted by distance. `meta.settings.beacons` has the settings beaconUuids and beaconUids. A client with the header ' +
       '`X-Radar-Device-Type: iOS` receives no eddystone beacons, which iOS cannot read.',
     query: Type.Object({
       near: CoordinatesText,

@@ -44,7 +44,12 @@ function searchRoute(geofences: Geofences, concurrency: ConcurrencyLimit): Route
     query: Type.Object({
       near: CoordinatesText,
       limit: Type.Optional(limitOf(100, 1000)),
-      radius: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Metres; absent: unbounded.' })),
+      radius: Type.Optional(
+        Type.Number({
+          exclusiveMinimum: 0,
+          description: 'Metres. If it is absent, the distance has no limit.',
+        }),
+      ),
       tags: Type.Optional(TagsFilter),
       metadata: Type.Optional(MetadataFilter),
       includeGeometry: Type.Optional(

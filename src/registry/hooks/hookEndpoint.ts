@@ -42,24 +42,28 @@ export const EndpointBody = Type.Object(
     ),
     secret: optionalText(
       MAX_WORD_LENGTH,
-      'http and https: requests are signed with it, as Standard Webhooks says. `whsec_` and base64 of 24 to 64 random bytes.',
+      'For http and https: requests are signed with it according to Standard Webhooks. `whsec_` and base64 of 24 to 64 random bytes.',
     ),
     subject: optionalText(MAX_WORD_LENGTH, 'Required for NATS: the subject of all messages.'),
     jetStream: Type.Optional(
       Type.Boolean({
-        description: 'NATS: whether a stream must confirm each message. Default false: the server has it.',
+        description:
+          'For NATS: whether a stream must confirm each message. Default false: it is enough that the server has received it.',
       }),
     ),
-    user: optionalText(MAX_WORD_LENGTH, 'NATS.'),
-    password: optionalText(MAX_WORD_LENGTH, 'NATS; needs user.'),
-    token: optionalText(MAX_WORD_LENGTH, 'NATS, instead of user and password.'),
+    user: optionalText(MAX_WORD_LENGTH, 'For NATS.'),
+    password: optionalText(MAX_WORD_LENGTH, 'For NATS; needs `user`.'),
+    token: optionalText(MAX_WORD_LENGTH, 'For NATS, instead of user and password.'),
     credentials: optionalText(
       MAX_FILE_LENGTH,
-      'NATS, instead of user and password: the text of a credentials file, or the seed of a user’s nkey.',
+      'For NATS, instead of user and password: the text of a credentials file, or the seed of a user’s nkey.',
     ),
-    tlsCa: optionalText(MAX_FILE_LENGTH, 'tls: PEM certificates of the authorities to trust instead.'),
-    tlsCertificate: optionalText(MAX_FILE_LENGTH, 'tls: PEM certificate to present; needs tlsKey.'),
-    tlsKey: optionalText(MAX_FILE_LENGTH, 'tls: PEM key of tlsCertificate.'),
+    tlsCa: optionalText(
+      MAX_FILE_LENGTH,
+      'For tls: PEM certificates of the authorities to trust, instead of the usual ones.',
+    ),
+    tlsCertificate: optionalText(MAX_FILE_LENGTH, 'For tls: PEM certificate of the client; needs tlsKey.'),
+    tlsKey: optionalText(MAX_FILE_LENGTH, 'For tls: PEM key of tlsCertificate.'),
   },
   { additionalProperties: false },
 )

@@ -73,7 +73,7 @@ const RoamBody = Type.Object(
 const HOOK_FIELDS = {
   tag: reference('tag', 'Group of the hook.'),
   externalId: reference('externalId', 'Your own id, unique within the tag.'),
-  description: text(MAX_DESCRIPTION_LENGTH, 'For people.'),
+  description: text(MAX_DESCRIPTION_LENGTH, 'A text for people.'),
   enabled: flag('Default true. While it is false, nothing is sent, and it is not sent later either.'),
   geofence: custom(
     { ...GeofenceBody, description: 'A geofence, or all geofences with a tag. They need not exist yet.' },
@@ -87,20 +87,23 @@ const HOOK_FIELDS = {
     areaField,
   ),
   roam: custom(
-    { ...RoamBody, description: 'Two devices that come within so many metres of each other. Needs Tile38.' },
+    {
+      ...RoamBody,
+      description: 'Two devices that come within this number of metres of each other. Needs Tile38.',
+    },
     roamField,
   ),
   detect: custom(
     TextsOrText(
-      'A list or comma-separated. Of a geofence: `enter`, `exit` and `dwell`; of an area: `enter`, `exit`, `cross` ' +
-        'and `inside`; by default enter and exit. Of roam: `nearby` and `faraway`, by default both.',
+      'A list or comma-separated. For a geofence: `enter`, `exit` and `dwell`; for an area: `enter`, `exit`, `cross` ' +
+        'and `inside`; the default is enter and exit. For roam: `nearby` and `faraway`; the default is both.',
     ),
     detectField,
   ),
   userIds: textList(
     MAX_FILTER_ITEMS,
     MAX_ID_LENGTH,
-    'Only these users; absent: all. Of two devices that roam, one is enough.',
+    'Only these users; absent: all. For roam, it is enough if one of the two devices belongs to such a user.',
   ),
   deviceIds: textList(MAX_FILTER_ITEMS, MAX_ID_LENGTH, 'Only these devices; absent: all.'),
   endpoint: requiredRule(

@@ -32,7 +32,7 @@ const BulkQuery = Type.Object({
 })
 
 const ANSWERS = {
-  200: Type.Object({ count: Type.Integer({ description: 'Records that were changed or deleted.' }) }),
+  200: Type.Object({ count: Type.Integer({ description: 'How many records were changed or deleted.' }) }),
   409: Type.Object({}, { description: 'Conflict: another number of records matches the filter.' }),
 }
 
@@ -58,8 +58,8 @@ export function bulkRoutes<D extends Referenced, R extends L, L extends ScopedRe
     answers: ANSWERS,
   } as const
   const description =
-    `The filters are those of the list. At most ${MOST_RECORDS} at a time, in parts of ${RECORDS_A_COMMIT}: after an error, a part may be done. Records ` +
-    'that are edited meanwhile and no longer match are left out.'
+    `The filters are those of the list. At most ${MOST_RECORDS} at a time, in parts of ${RECORDS_A_COMMIT}; after an error, some of the parts may be done. Records ` +
+    'that are edited in the meantime and no longer match are left out.'
 
   async function change(
     collection: EditableRecords<D, R, L>,
@@ -105,7 +105,7 @@ export function bulkRoutes<D extends Referenced, R extends L, L extends ScopedRe
       ...shared,
       method: 'PATCH',
       summary: `Change all ${plural} that match a filter`,
-      description: `Each gets the fields of the body; those that are null or empty get their default value. ${description}`,
+      description: `Each record gets the fields of the body; those that are null or empty get their default value. ${description}`,
       body: changes.body,
       handler: ({ credentials, query, body }, { collection }) => {
         const { scope } = credentials!

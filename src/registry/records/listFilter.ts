@@ -12,7 +12,12 @@ export const FilterQuery = {
   tag: Type.Optional(Text(MAX_ID_LENGTH)),
   externalId: Type.Optional(Text(MAX_ID_LENGTH)),
   metadata: Type.Optional(MetadataFilter),
-  text: Type.Optional(Name(MAX_ID_LENGTH, 'In the description, tag or externalId, in upper or lower case.')),
+  text: Type.Optional(
+    Name(
+      MAX_ID_LENGTH,
+      'A text to look for in the description, tag and externalId. Upper and lower case are equal.',
+    ),
+  ),
   ...Bounds,
 }
 

@@ -46,7 +46,7 @@ export const FRAUD_SETTINGS = {
       },
       {
         description:
-          'Whether and how fraud is judged: the speed and length of a jump, the worst accuracy, whether the country of the IP address counts. `bypassed` and `blocked` have `_id`s, userIds and deviceIds, `blocked` also IP addresses and ranges. Members that are absent get their defaults.',
+          'Whether and how fraud is judged: the speed and length of a jump, the worst accuracy, and whether the country of the IP address counts. The lists `bypassed` and `blocked` have `_id`s, userIds and deviceIds; `blocked` may also have IP addresses and ranges. Members that are absent get their defaults.',
       },
     ),
     read: fraudField,

@@ -66,7 +66,7 @@ export const PLACE_SETTINGS = {
       minimum: 0,
       maximum: MAX_STAY_SECONDS,
       description:
-        'Seconds after which a user who neither stops nor has the app in the foreground visits the place that was the most likely one all the time.',
+        'If the same place has been the most likely one for this many seconds, the user visits it, even without stopping and without the app in the foreground.',
     }),
     read: (fields: Fields, name: string) => numberField(fields, name, 0, MAX_STAY_SECONDS),
   },
@@ -82,7 +82,8 @@ export const PLACE_SETTINGS = {
     schema: Type.Number({
       minimum: NEARBY_METERS[0],
       maximum: NEARBY_METERS[1],
-      description: 'How near that is, in metres. A chain is left at one and a half times the distance.',
+      description:
+        'The distance, in metres, at which a chain is near. It is no longer near at one and a half times this distance.',
     }),
     read: (fields: Fields, name: string) => numberField(fields, name, ...NEARBY_METERS),
   },

@@ -64,8 +64,8 @@ const Rule = Type.Object(
           }),
           tag: Type.Optional(Type.String({ description: 'Of the geofence or beacon.' })),
           externalId: Type.Optional(Type.String()),
-          chain: Slug('Of the place.'),
-          category: Slug('Of the place.'),
+          chain: Slug('The chain of the place.'),
+          category: Slug('A category of the place.'),
           withinDays: Type.Optional(
             Type.Integer({ minimum: DAYS.low, maximum: DAYS.high, default: DAYS.usual }),
           ),
@@ -73,7 +73,10 @@ const Rule = Type.Object(
             Type.Integer({ minimum: TIMES.low, maximum: TIMES.high, default: TIMES.usual }),
           ),
         },
-        { description: 'The user had so many such events in so many days, since the rule was set.' },
+        {
+          description:
+            'The user had at least this number of such events in this number of days, since the rule was set.',
+        },
       ),
     ),
   },
@@ -87,7 +90,7 @@ export const SEGMENT_SETTINGS = {
         description: Type.String({ maxLength: MAX_DESCRIPTION_LENGTH }),
         externalId: Type.String({
           maxLength: MAX_ID_LENGTH,
-          description: 'Your own id, different for each.',
+          description: 'Your own id of the segment, unique among the segments.',
         }),
         rule: Rule,
       }),

@@ -110,7 +110,7 @@ const SETTINGS: { readonly [K in keyof PublicSettings]: SettingRule<Settings[K]>
     schema: Type.Array(Type.String({ maxLength: MAX_EMAIL_LENGTH }), {
       maxItems: MAX_EMAILS,
       description:
-        'Who is told by e-mail of webhooks that pause and of a quota of which 90 % is used. The operator sets the mail server.',
+        'E-mail addresses that are told when a webhook pauses and when 90 % of the quota is used. The operator sets the mail server.',
     }),
     read: emailsField,
   },

@@ -48,9 +48,9 @@ export const TRIP_SETTINGS = {
     read: booleanField,
   },
   tripUpdateSeconds: seconds(
-    'The least time between two user.updated_trip of a trip that location updates make; 0: each update makes one.',
+    'The least time between two events user.updated_trip of a trip that are caused by location updates; 0: each update causes one.',
   ),
-  tripEtaSeconds: seconds('The least time between two measurements of the way to the destination.'),
+  tripEtaSeconds: seconds('The least time between two computations of the route to the destination.'),
 }
 
 /**

@@ -27,7 +27,7 @@ const filter = (description: string) => textList(MAX_FILTER_ITEMS, MAX_ID_LENGTH
 /** The fields of a webhook definition. */
 const WEBHOOK_FIELDS = {
   url: custom(Text(MAX_URL_LENGTH, 'http or https.'), urlField),
-  description: text(MAX_DESCRIPTION_LENGTH, 'For people.'),
+  description: text(MAX_DESCRIPTION_LENGTH, 'A text for people.'),
   enabled: flag('Default true. While it is false, events are not sent, and they are not sent later either.'),
   mode: custom(
     Type.Union(
