@@ -14,7 +14,7 @@ export interface NearbyStep {
 }
 
 /**
- * Decides which watched chains are near at an update (docs/spec.md, "Nearby chains"). The code is pure.
+ * Decides which watched chains are near at an update (docs/spec.md, "Places"). The code is pure.
  * @param before the chains that were near
  * @param nearest in the order of {@link Settings.nearbyPlaceChains}
  */

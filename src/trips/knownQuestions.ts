@@ -2,10 +2,11 @@ import type { FeedUpdate } from '../actor/feedTable.ts'
 import type { EtaQuestion } from './machine/eta.ts'
 
 /**
- * The ways that updates of this process want to be measured. Who finds out that an update needs one is not who tells it to
- * its trip. With this, the way is measured before the trip is asked, instead of after the trip has asked for it.
+ * The routes ("ways") that updates of this process need. The code that finds out that an update needs a way is not the code
+ * that passes the update on to its trip. With the questions kept here, the way is measured before the trip gets the update,
+ * instead of after the trip has asked for it.
  *
- * A question is kept as long as its update is. Where it is not known, or not the trip's any more, the trip asks.
+ * A question is kept as long as its update. If it is not known, or is no longer that of the trip, the trip asks.
  */
 export class KnownQuestions {
   readonly #byUpdate = new WeakMap<FeedUpdate, Map<string, EtaQuestion>>()

@@ -7,8 +7,8 @@ import type { Trip } from '../model/trip.ts'
  *
  * A device on a trip moves it every few seconds. Unpacking it for each move took a seventh of the time of an update.
  * Keeping all trips unpacked would take several times the memory of their bytes, and work of the garbage collector.
- * So those that moved lately are kept in two generations: a trip that did not move during a whole generation is only
- * packed again.
+ * So those that moved lately are kept in two generations. A trip that did not move during a whole generation is kept in
+ * its packed form only.
  *
  * Owns: which trips are kept. Does not own: their bytes, which the table has of all trips.
  *
@@ -96,7 +96,7 @@ export class MovedTrips {
   }
 }
 
-/** The approximate size of the objects of a trip without its texts, and of each byte of its packed form besides. */
+/** The approximate size of the objects of a trip without its texts, and the additional size for each byte of its packed form. */
 const OBJECT_BYTES = 1000
 /** The texts of its JSON are twice as long. */
 const BYTES_PER_PACKED = 5
@@ -109,6 +109,6 @@ export interface KeptTrip {
   geofence: GeofenceProperties | undefined
   /** The revision of the scope at which that was. */
   revision: number
-  /** Its JSON around what moves. */
+  /** The parts of its JSON that do not change when it moves. */
   texts: MovingTexts | undefined
 }

@@ -4,8 +4,8 @@ import type { ScopeId } from '../model/scope.ts'
  * When the oldest active trip of each scope began, so that trips are looked through only where one may be due.
  *
  * The obvious way looks at each trip of a partition each second, nearly always for nothing. Keeping trips in the order of
- * their beginning would need a heap, which each change of a status moves. Here one time for each scope is kept, which may be
- * too early after its trip has ended. Whoever looks through all trips corrects it.
+ * their beginning would need a heap, which each change of a status would rearrange. Here one time is kept for each scope.
+ * It may be too early after its trip has ended. The next look at all trips corrects it.
  *
  * Invariants
  * - OLDEST-1: No active trip of a scope began before the scope's time.

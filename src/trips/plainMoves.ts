@@ -20,7 +20,7 @@ import { tripEventWith } from './tripEvents.ts'
 import { movingJson, movingTexts } from './tripRecord.ts'
 
 /**
- * The plain moves of a frame (machine/plainMove.ts), which leave nothing but another course.
+ * The plain moves of a frame (machine/plainMove.ts), which change nothing but the course of a trip.
  *
  * Owns: which updates are taken, how they are written. Does not own: which trips an update may move, that a trip is
  * moved once in a frame (tripShortcut.ts).
@@ -57,7 +57,7 @@ export class PlainMoves {
     if (expiresAt(trip, settings.tripExpirationMinutes) <= now) return undefined
     const geofence = presentGeofence(kept, view)
     if (geofence === undefined) return undefined
-    // As JSON has it, in which there is no −0, so that a trip is the same whichever way it was moved.
+    // JSON has no −0, so it is not used here either. The trip is then the same, whichever code has moved it.
     const latitude = update.latitude + 0
     const longitude = update.longitude + 0
     const move = {
@@ -146,7 +146,7 @@ interface Taken {
   readonly outcome: PlainOutcome
 }
 
-/** The outcome of a plain move. Its text is made only where it is wanted: most answers are written as bytes. */
+/** The outcome of a plain move. Its text is only made if it is needed, because most answers are written as bytes. */
 class PlainOutcome implements ShortcutOutcome, MovingTrip {
   events = NO_EVENTS
   readonly texts: MovingTexts
@@ -179,7 +179,7 @@ function presentGeofence(kept: KeptTrip, view: ScopeView) {
     return kept.geofence
   const geofence = view.geofenceNamed(destination.tag, destination.externalId)
   if (geofence === undefined) return undefined
-  // An edit makes another object. Where it is the same, so is its shape.
+  // An edit makes another object, so if the object is the same, its shape is the same, too.
   if (geofence !== kept.geofence) {
     if (seen(destination, knownGeofences(view)) !== destination) return undefined
     kept.geofence = geofence

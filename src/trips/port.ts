@@ -20,7 +20,7 @@ export interface TripList {
   readonly recordId?: string | undefined
   readonly delayed?: boolean | undefined
   readonly includeLocations: boolean
-  /** At most so many locations of each trip, the latest; undefined: all. */
+  /** The maximum number of locations of each trip; the latest are returned. Undefined means all. */
   readonly maxLocations?: number | undefined
   readonly sortBy: 'createdAt' | 'updatedAt'
   /** The `_id` of the trip after which the page begins, and its {@link FoundTrip.order}. */

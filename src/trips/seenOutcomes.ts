@@ -35,8 +35,8 @@ export class SeenOutcomes {
   }
 
   /**
-   * Whether the device has ever seen what an update did to its trips. Of a few devices of billions this may be wrong, which
-   * then see their present trip.
+   * Whether the device has ever seen what an update did to its trips. For a few devices among billions this may be wrong;
+   * they then see their present trip.
    */
   hasSeen(scope: ScopeId, deviceId: string): boolean {
     return this.#devices.has(deviceIn(scope, deviceId)) || this.#moved.has(nameHash(scope, deviceId))
@@ -81,8 +81,8 @@ export class SeenOutcomes {
   }
 
   /**
-   * Remembers that the device's trips moved together with an update. What it saw is not kept, because in the same process
-   * its trips can be asked: the texts of all devices on trips would be a third of what survives of an update.
+   * Remembers that the device's trips moved together with an update. What it saw is not kept, because its trips are in the
+   * same process and can be asked. The texts of all devices on trips would be a third of the memory that an update leaves.
    */
   moved(scope: ScopeId, deviceId: string): void {
     this.#moved.add(nameHash(scope, deviceId))
@@ -131,7 +131,7 @@ export class SeenOutcomes {
 /** The bytes of the last outcome of a device, and of the events of a row, besides texts. */
 const SEEN_BYTES = 200
 const EVENTS_BYTES = 100
-/** The bytes of a device whose trips moved with an update, at most, and which share of all bytes is for them. */
+/** The most bytes of a device whose trips moved with an update, and the share of all bytes that is for such devices. */
 const MOVED_BYTES = 11
 const MOVED_SHARE = 32
 const NO_EVENTS: readonly string[] = []

@@ -1,4 +1,4 @@
-/** The columns of a table of trips, by row, by which many trips are looked through without unpacking them. */
+/** The columns of a table of trips, by row. With them, many trips can be searched without unpacking them. */
 import { roomFor } from '../runtime/growth.ts'
 
 const FIRST_ROWS = 64

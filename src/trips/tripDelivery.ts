@@ -124,7 +124,8 @@ export class TripDelivery {
 
   /**
    * The entry of the trip of that name, which is reserved if there never was one. A row that is told again may have
-   * moved a trip that was deleted since, and with it went that it did. Then it does not move the next one of that name.
+   * moved a trip that was deleted since, and the deleted trip was the only one that knew this. Such a row does not move the
+   * next trip of that name.
    */
   async #entryOf({ row, isAgain }: Telling, externalId: string): Promise<TripEntry | undefined> {
     const { scope, user, update } = row

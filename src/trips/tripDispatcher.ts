@@ -43,11 +43,11 @@ export interface DispatcherParts {
 }
 
 /**
- * How many devices are told about at a time. Many more than ways may wait for the road engine, so that it is the engine
- * that says it is busy, and at once. Devices that waited here for others' ways would not be answered in time.
+ * How many devices are told about at a time. This is many more than the number of ways that may wait for the road engine,
+ * so the engine says at once that it is busy. Devices that waited here for the ways of others would not be answered in time.
  */
 const DEVICES_AT_ONCE = 2048
-/** How many devices have their turn at once. Beginning with one takes some 30 µs. */
+/** How many devices have their turn at once. Each takes some 30 µs at its beginning. */
 const DEVICES_A_TURN = 64
 const PAUSES = { firstMs: 20, lastMs: 2000 }
 /** Rows are acknowledged together after this time, because each acknowledgement costs a commit. */
@@ -67,7 +67,7 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
   readonly #parts: DispatcherParts
   readonly #limit = new ConcurrencyLimit(DEVICES_AT_ONCE)
   readonly #queues = new Map<string, DeviceQueue>()
-  /** Devices about which nobody has begun to tell. They take turns with everything else. */
+  /** Devices whose rows nobody has begun to tell. They take turns with everything else. */
   readonly #fresh: DeviceQueue[] = []
   #isBeginning = false
   /** Callers that wait, by device and number. */

@@ -32,8 +32,8 @@ export function concernedBy(
 const AT_ONCE = 50
 
 /**
- * The record of a user was removed: its active trips are canceled, and all lose what tells of the user. Returns the
- * `_id`s of the trips that it canceled, and whether there are more to change.
+ * After the removal of a user's record: cancels its active trips, and removes the data of the user from all its trips.
+ * Returns the `_id`s of the trips that it canceled, and whether there are more to change.
  */
 export const TRIP_ERASURE: CommandKind<
   TripErasure,

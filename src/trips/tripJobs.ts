@@ -32,7 +32,7 @@ const DELETED_MS = DAY_MS
 const MOST_DUE = 1000
 /** How many trips or entries are changed together: one change takes up to a tenth of a millisecond. */
 const AT_ONCE = 100
-/** Looking at so many rows in columns takes a microsecond or two. */
+/** How many rows are looked at in columns at a time. This takes a microsecond or two. */
 const ROWS_A_LOOK = 256
 const FORGET_EVERY_MS = 10_000
 /** A trip that has not moved for this long, or up to twice as long, is packed. */

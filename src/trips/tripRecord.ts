@@ -132,7 +132,7 @@ export function userRecord({ id, userId, deviceId }: TripUser) {
   return { _id: id, userId, deviceId }
 }
 
-/** The locations of a trip, oldest first: at most so many, the latest. */
+/** The latest locations of a trip, oldest first, up to a number of them. */
 export function locationRecords(trail: Trail | undefined, most = Infinity) {
   const { length = 0 } = trail ?? {}
   const first = Math.max(0, length - most)

@@ -20,6 +20,6 @@ export const TRIP_REMOVAL: CommandKind<TripRef, boolean> = {
     return true
   },
 
-  /** The trip existed at the first request, or the gateway would not repeat it. */
+  /** The trip existed at the first request; otherwise the gateway would not repeat the request. */
   repeat: async (apply) => (await apply()) || true,
 }

@@ -4,7 +4,7 @@ import { TRIPS } from './tripActor.ts'
 import { OF_TRIP, type TripRef } from './tripRef.ts'
 import type { TripTable } from './tripTable.ts'
 
-/** A trip that may be old, and the times in epoch milliseconds since which it must not have changed for that. */
+/** A trip that may be old. It is removed, or loses its locations, if it has not changed since these times, in epoch milliseconds. */
 export interface OldTrip extends TripRef, OldTimes {}
 
 export interface OldTimes {
@@ -46,7 +46,7 @@ export const TRIP_RETENTION: CommandKind<OldTrip, boolean> = {
   repeat: (apply) => apply(),
 }
 
-/** What of a trip is so old that it is removed; undefined if nothing is. */
+/** The part of a trip that is so old that it is removed; undefined if there is none. */
 export function whatIsOld(
   table: TripTable,
   row: number,

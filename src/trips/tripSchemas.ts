@@ -13,12 +13,12 @@ export const TripRecord = Type.Object(
         { _id: Type.String(), userId: Type.Optional(Type.String()), deviceId: Type.String() },
         {
           description:
-            'Who moved it last. With a publishable key, only if the `userId` in the body is the trip’s.',
+            'The user who moved the trip last. With a publishable key, only if the `userId` in the body is that of the trip.',
         },
       ),
     ),
     locations: Type.Array(Type.Object({ ...PointSchema.properties, updatedAt: DateSchema }), {
-      description: 'Where it was, oldest first. Empty with a publishable key.',
+      description: 'The locations of the trip, oldest first. Empty with a publishable key.',
     }),
   },
   { title: 'Trip' },

@@ -158,7 +158,7 @@ export class TripService {
     return result
   }
 
-  /** Deletes a trip without an event. For a day, tripOptions of its name create no trip. */
+  /** Deletes a trip without an event. For a day, tripOptions with its name create no trip. */
   async remove(scope: ScopeId, name: string): Promise<void> {
     const { directory, intake } = this.#parts
     const found = await this.find(scope, name)

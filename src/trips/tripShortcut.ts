@@ -21,7 +21,7 @@ import { tripJson } from './tripRecord.ts'
 
 /** Tells which ways need not be asked for. */
 export interface WayOutlook {
-  /** Whether nobody would know the way, or not in time, as far as that can be told at once. */
+  /** Whether it is already clear that nobody would know the way, or not in time. */
   isHopeless(question: EtaQuestion): boolean
   /** Called for each way that was not measured for this reason. */
   gaveUp(): void
@@ -63,7 +63,7 @@ export class TripShortcut implements FeedShortcut {
   readonly #ids = new Set<string>()
   #time = 0
   #registry: RegistryView | undefined
-  /** How many straight lines took the place of ways in the frame. */
+  /** How many trips of the frame got an ETA by the straight line instead of a way. */
   #straight = 0
   /** How many updates of the frame were not plain, so far. */
   #unusual = 0
@@ -212,16 +212,16 @@ export class TripShortcut implements FeedShortcut {
   }
 }
 
-/** Reading and writing so many trips takes milliseconds. */
+/** How many trips move in a frame at most. Reading and writing this many takes milliseconds. */
 const MOST_MOVES = 1000
 /**
- * How many trips of a frame get another ETA by the straight line. Where a thousand want one at once, those of others would
- * wait behind them; the feed moves the rest in turns.
+ * How many trips of a frame get another ETA by the straight line. If a thousand want one at once, the updates of others would
+ * wait behind them, so the feed moves the rest in turns.
  */
 const MOST_STRAIGHT = 64
 /**
- * After so many updates of a frame that were not plain, those that want another ETA wait for those of others. Each takes
- * about a tenth of a millisecond, most of it for the row of the feed or the trip that is written whole.
+ * After this number of updates of a frame that were not plain, further updates that want another ETA wait for the updates of
+ * others. Each takes about a tenth of a millisecond, most of it for the row of the feed or the trip that is written whole.
  */
 const MOST_FIRST = 16
 /** The number of no partition. */

@@ -19,8 +19,8 @@ import type { TripRef } from './tripRef.ts'
 import { readTripRow, writeTripMoved, writeTripPut, writeTripRemoved } from './tripRows.ts'
 
 /**
- * The trips of one partition: packed as bytes, with the fields by which many are looked through in columns, what has
- * changed of them since they were packed (tripCourses.ts), and their locations beside them.
+ * The trips of one partition. They are packed as bytes. Beside them are columns of the fields by which many trips are
+ * searched, what has changed since they were packed (tripCourses.ts), and their locations.
  *
  * Owns: rows, what a row of a commit does. Does not own: look-ups (tripLookups.ts), what happens to a trip, which trips there
  * may be.

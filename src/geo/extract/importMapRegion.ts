@@ -96,7 +96,7 @@ interface Progress {
 }
 
 const LICENCE = 'ODbL 1.0, https://www.openstreetmap.org/copyright'
-/** Room that a build needs, by the size of the extract as far as that tells. */
+/** The room on the disk that a build needs, as far as it depends on the size of the extract. */
 export const ROOM_PER_BYTE = 6
 
 /**

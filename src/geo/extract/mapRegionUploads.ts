@@ -1,8 +1,8 @@
 /**
- * Imports of map regions over HTTP: receives an extract, and imports it in a process of its own.
+ * Imports of map regions over HTTP: receives an extract, and imports it in a separate process.
  *
- * Owns: that one is under way at a time, its progress, what it leaves on the disk. Does not own: how a region is built
- * (importMapRegion.ts), who may do it (the routes).
+ * Owns: that there is only one import at a time, its progress, and what it leaves on the disk. Does not own: how a region is
+ * built (importMapRegion.ts), and who may import one (the routes).
  *
  * Invariants
  * - UPLOAD-1: One import is under way at a time, from its first byte until nothing of it is left but the region.
@@ -35,11 +35,11 @@ import type { UploadNews } from './uploadImport.ts'
 const RECEIVED = 'received'
 /** How long the process of an import may take to end. */
 const KILL_AFTER_MS = 2000
-/** The room on the disk is checked again after each. */
+/** The room on the disk is checked again each time this many bytes have arrived. */
 const CHECKED_BYTES = 16 << 20
-/** Sentences about parts that a region lacks. */
+/** How many sentences about missing parts of a region are kept. */
 const MOST_NOTES = 50
-/** The process of an import has the lock until it ends, and a command of npm run region may have it for a while. */
+/** How often the lock is tried. The process of an import has it until it ends, and a command of npm run region may have it for a while. */
 const LOCKING = { pauses: { firstMs: 1000, lastMs: 1000 } }
 const LOCKING_ATTEMPTS = 30
 const REMOVING = { recursive: true, force: true, maxRetries: 5, retryDelay: 200 } as const
@@ -62,13 +62,13 @@ export interface MapRegionUploadsParts {
   readonly lock: (folder: string) => () => void
   /** Looks for the new region. */
   readonly imported: () => Promise<void>
-  /** Bytes of memory that there are, without swap. */
+  /** The free memory in bytes, without swap. */
   readonly memory: () => number
   readonly clock: Clock
   readonly logger: Logger
 }
 
-/** The import that is under way. */
+/** The import in progress. */
 interface Running {
   readonly id: string
   readonly name: string
@@ -104,7 +104,7 @@ export class MapRegionUploads implements Service {
     return this.#history.get(id)
   }
 
-  /** Removes what an import left that the end of the process interrupted; does not wait for it. */
+  /** Removes what was left of an import that was interrupted by the end of the process. It does not wait for that. */
   start(): void {
     const left = this.#history.all.filter(isUnderWay)
     const hasFiles = fs.existsSync(join(this.#folder, RECEIVED))
@@ -112,7 +112,7 @@ export class MapRegionUploads implements Service {
     this.#cleaning = this.#clean(left).finally(() => (this.#cleaning = undefined))
   }
 
-  /** Ends the one under way, which leaves nothing. */
+  /** Ends the import in progress, which leaves nothing behind. */
   async stop(): Promise<void> {
     this.#stopped.abort()
     const answer = new ApiError(503, 'Shutting down.', { retryAfter: 1 })
@@ -124,7 +124,7 @@ export class MapRegionUploads implements Service {
    * Receives an extract, and begins to import it.
    * @param name of the region, in its normal form; see mapRegionName
    * @param expected bytes of the extract, if they are known
-   * @returns once the extract is here: the import goes on
+   * @returns when the extract has arrived; the import continues
    * @throws ApiError 400 for a file of another kind, 409 while another import is under way, 503 without room on the disk
    * or in memory; and what the file throws
    */
@@ -156,7 +156,7 @@ export class MapRegionUploads implements Service {
   }
 
   /**
-   * Ends an import. What was in service before stays so.
+   * Ends an import. The regions that were in service before stay in service.
    * @returns the import after its end; undefined if there is none with that id
    * @throws ApiError 409 if it has ended already
    */
@@ -206,7 +206,7 @@ export class MapRegionUploads implements Service {
 
   /**
    * Whether there is room for the import of an extract.
-   * @param toCome bytes of it that are still to be stored
+   * @param toCome the bytes of the extract that are still to be stored
    * @throws {NoRoom} ApiError 503
    */
   #checkNeeds(bytes: number, toCome = 0): void {
@@ -227,7 +227,7 @@ export class MapRegionUploads implements Service {
     const { id, name, path, end } = running
     const child = fork(MAP_REGION_UPLOAD_CHILD, [this.#folder, path, name], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      // Nothing of our environment, which contains keys and passwords.
+      // The process gets nothing of our environment, which contains keys and passwords.
       env: { PATH: process.env.PATH },
       execArgv: ['--max-semi-space-size=4'],
     })
@@ -262,7 +262,7 @@ export class MapRegionUploads implements Service {
     )
   }
 
-  /** Removes what is left of it, and enters how it ended. */
+  /** Removes what is left of the import, and notes how it ended. */
   async #finish({ id, name, ended }: Running, status: UploadStatus, message?: string): Promise<void> {
     try {
       const isBuilt = this.get(id)!.status === 'importing'
@@ -315,7 +315,7 @@ export class MapRegionUploads implements Service {
     }
   }
 
-  /** Works while the folder is locked, for which it waits: so many attempts, or until the signal is aborted. */
+  /** Locks the folder, and works while it has the lock. It waits for the lock for a number of attempts, or until the signal is aborted. */
   async #locked<T>(
     limit: { readonly attempts: number } | { readonly signal: AbortSignal },
     work: () => Promise<T>,
@@ -342,14 +342,14 @@ export class MapRegionUploads implements Service {
     this.#history.put({ ...this.get(id)!, ...changes })
   }
 
-  /** Folders of this machine are not for everybody who may import. */
+  /** Removes folders from a text, because not everybody who may import should see folders of this machine. */
   #withoutPaths(sentence: string, path?: string): string {
     const shorter = path === undefined ? sentence : sentence.replaceAll(path, 'The file')
     return shorter.replaceAll(this.#folder, 'The data folder')
   }
 }
 
-/** How an import ends that was refused or broken off. */
+/** The end of an import that was refused or broken off. */
 function endOf(error: Error, { reason }: AbortSignal): [status: UploadStatus, message: string] {
   if (reason instanceof Ended) return [reason.status, reason.message]
   const isTold = error instanceof ApiError

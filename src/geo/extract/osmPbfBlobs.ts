@@ -19,7 +19,7 @@ export interface OsmBlob {
 /** The largest size that the format allows. */
 const MAX_HEADER_BYTES = 64 << 10
 const MAX_BLOB_BYTES = 32 << 20
-/** The most that {@link beginsLikeExtract} takes. */
+/** The most bytes that {@link beginsLikeExtract} needs. */
 export const MOST_BEGINNING_BYTES = MAX_HEADER_BYTES + 4
 
 /**
@@ -69,8 +69,8 @@ export async function* osmPbfBlobs(
 }
 
 /**
- * Whether a file that begins with these bytes may be an OSM PBF file; or how many bytes it takes to say. So a file of
- * another kind is refused before gigabytes of it have been sent.
+ * Whether a file that begins with these bytes may be an OSM PBF file, or how many bytes are needed to decide that. So a
+ * file of another kind is refused before gigabytes of it have been sent.
  */
 export function beginsLikeExtract(bytes: Buffer): boolean | number {
   if (bytes.length < 4) return 4

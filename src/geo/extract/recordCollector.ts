@@ -1,6 +1,6 @@
 /**
  * Makes records of the objects of an extract: houses, streets and their intersections, places and areas. It receives
- * the objects in the order of the file, keeps what needs the whole file, and returns the rest in between.
+ * the objects in the order of the file, keeps those that need the whole file, and passes on the others at once.
  */
 import type { Position } from '../../model/geofence.ts'
 import { isPlainAddress, areaOf, placeOf, propertyOf, streetOf } from '../records/objectRecords.ts'

@@ -10,7 +10,7 @@ export interface RefusedObject {
 /** Runs the builder with some blocks. Returns the error that it fails with, or undefined if it reads all of them. */
 export type BuildAttempt = (blocks: readonly ExtractBlock[]) => Promise<Error | undefined>
 
-/** There are more such objects than the search looks for. */
+/** There are more refused objects than the search looks for. */
 export class TooManyRefused extends Error {
   override name = 'TooManyRefused'
   readonly last: RefusedObject

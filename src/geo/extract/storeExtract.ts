@@ -4,13 +4,13 @@ import { pipeline } from 'node:stream/promises'
 import { ApiError } from '../../runtime/errors.ts'
 import { beginsLikeExtract, MOST_BEGINNING_BYTES } from './osmPbfBlobs.ts'
 
-/** Smaller pieces share their memory with others. */
+/** Pieces that are smaller than this share their memory with others. */
 const LARGE_PIECE_BYTES = 64 << 10
 
 /**
- * Stores an extract as it comes, and refuses it as soon as it cannot be one.
+ * Stores an extract while it arrives, and refuses it as soon as it is clear that it is not an extract.
  * @param path of a new file, which stays if this fails
- * @param onBytes called with the bytes so far before each piece is stored; what it throws ends this
+ * @param onBytes called with the number of bytes so far, before each piece is stored. An error that it throws ends this
  * @throws ApiError 400 for a file of another kind; what the file throws, the reason of the signal, the system's errors
  */
 export async function storeExtract(
@@ -36,7 +36,7 @@ export async function storeExtract(
     done()
   }
   const target = new Writable({
-    // One piece at a time: a stream that is piped hands on its pieces as they came.
+    // This stores one piece at a time, because a stream that is piped passes on its pieces as they came.
     highWaterMark: 1,
     write(piece: Buffer, _encoding, done) {
       void store(piece, done)
@@ -67,7 +67,7 @@ class Beginning {
   /** @throws ApiError 400 if it is none */
   check(piece: Buffer): void {
     if (this.isKnown) return
-    // The piece itself is let go.
+    // Only a copy is kept, so the memory of the piece can be released.
     this.#pieces.push(Buffer.from(piece.subarray(0, MOST_BEGINNING_BYTES)))
     this.#bytes += piece.length
     while (this.#needed > 0 && this.#bytes >= this.#needed) {
@@ -79,8 +79,8 @@ class Beginning {
 }
 
 /**
- * Releases the memory of a piece at once. Left to the garbage collector, the pieces of a large file took hundreds of
- * megabytes on a busy machine.
+ * Releases the memory of a piece at once. When this was left to the garbage collector, the pieces of a large file took
+ * hundreds of megabytes on a busy machine.
  */
 function letGo(piece: Buffer): void {
   const { buffer } = piece

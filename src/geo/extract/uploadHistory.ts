@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 
-/** How an import over HTTP stands. */
+/** The status of an import over HTTP. */
 export type UploadStatus = 'uploading' | 'importing' | 'completed' | 'failed' | 'canceled' | 'interrupted'
 
 /** An import of an extract that was sent to the server. */
@@ -25,7 +25,7 @@ export interface MapRegionUpload {
   readonly notes: readonly string[]
 }
 
-/** The newest imports that are kept. */
+/** How many imports are kept: the newest ones. */
 const MOST = 20
 
 /** Whether it has not ended yet. */
@@ -34,15 +34,15 @@ export function isUnderWay({ status }: MapRegionUpload): boolean {
 }
 
 /**
- * The newest imports over HTTP, in the file `imports.json` beside the regions, so that after a crash it is known which
- * one was under way. It is replaced at the beginning and the end of each; the progress is only in memory.
+ * The newest imports over HTTP, in the file `imports.json` beside the regions, so that it is known after a crash which
+ * one was in progress. The file is replaced at the beginning and the end of each import; the progress is only in memory.
  */
 export class UploadHistory {
   readonly #path: string
   readonly #failed: (error: Error) => void
   #all: readonly MapRegionUpload[] = []
 
-  /** @param failed called if the file cannot be read or written: the imports themselves do not depend on it */
+  /** @param failed called if the file cannot be read or written. The imports themselves do not depend on the file */
   constructor(folder: string, failed: (error: Error) => void) {
     this.#path = join(folder, 'imports.json')
     this.#failed = failed
@@ -62,7 +62,7 @@ export class UploadHistory {
     return this.#all.find((one) => one.id === id)
   }
 
-  /** Adds it, or replaces the one with its id. */
+  /** Adds an import, or replaces the one with its id. */
   put(upload: MapRegionUpload): void {
     const at = this.#all.findIndex(({ id }) => id === upload.id)
     this.#all = at < 0 ? [upload, ...this.#all].slice(0, MOST) : this.#all.with(at, upload)

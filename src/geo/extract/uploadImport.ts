@@ -12,7 +12,7 @@ export type UploadNews =
   | { readonly stage: ImportStage; readonly share: number }
   /** A part of the extract that the region lacks. */
   | { readonly note: string }
-  /** The sentence is for the user; else the failure is ours, or the system's. */
+  /** Whether the sentence is for the user. Otherwise the failure is ours, or that of the system. */
   | { readonly failed: string; readonly isTold: boolean }
 
 /** The extract that was received. */
@@ -26,7 +26,7 @@ export interface ReceivedExtract {
 
 /** For half a minute it tries to lock the folder, which another import or command may hold. */
 const LOCKING = { pauses: { firstMs: 1000, lastMs: 1000 }, attempts: 30 }
-/** How often the progress of a stage is told. */
+/** How often the progress of a stage is reported. */
 const TELL_MS = 500
 /** If memory runs out, the system ends this process rather than the server. */
 const FIRST_TO_BE_KILLED = '1000'
@@ -35,8 +35,8 @@ const FIRST_TO_BE_KILLED = '1000'
 const TOLD = [ExtractRefused, MapRegionsRefused, NameTaken, NoRoom, ToolFailed, ValhallaMissing] as const
 
 /**
- * Imports an extract that a server has received; this is all that its process does, with low priority. If the server
- * ends, it ends, too.
+ * Imports an extract that a server has received. Its process does nothing else, and has a low priority. If the server
+ * ends, this process ends, too.
  * @param lock locks the folder of the map regions; throws if another process is changing them
  */
 export async function importUpload(
@@ -46,7 +46,7 @@ export async function importUpload(
   // The tools that this process has started end with it.
   const orphaned = (): never => process.exit(1)
   process.once('disconnect', orphaned)
-  // A terminal sends them to all; the server says when to end.
+  // A terminal sends these signals to all processes. This one ends when the server says so.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
   giveWay()
   const tell = (news: UploadNews): void => void process.send?.(news)

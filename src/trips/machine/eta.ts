@@ -13,12 +13,12 @@ import {
 
 /**
  * How far a trip is from its stops. The way is measured from time to time, by the road engine or in a straight line.
- * In between, the measured way is scaled with the straight line to the next stop. On a way that winds this would be
- * wrong by half of it at times, so there a point ahead on the way takes the place of the stop. Measuring takes time, so
+ * In between, the measured way is scaled with the straight line to the next stop. On a winding way, the result would
+ * sometimes be wrong by half, so a point ahead on the way takes the place of the stop there. Measuring takes time, so
  * the sender of the update does it, and the result comes back here as an {@link Estimate}.
  */
 
-/** By which factor a way is longer than the straight line, and the speed on it in kilometres per hour. */
+/** The factor by which a way is longer than the straight line, and the speed on it in kilometres per hour. */
 const DETOUR = 1.3
 const KILOMETERS_AN_HOUR: Readonly<Record<TravelMode, number>> = {
   car: 40,
@@ -34,11 +34,11 @@ const FRESH_MS = 5000
 /** The scaled way is at most this many times as long as the measured one. */
 const MAX_FACTOR = 2
 /**
- * Whoever is on the measured way has it scaled along this way where the straight line to the stop differs by more than
- * this share: the way winds, and leads away from the stop for a while.
+ * If the straight line to the stop differs by more than this share, an ETA on the measured way is scaled along this way,
+ * because the way winds and leads away from the stop for a while.
  */
 const STRAIGHT_ENOUGH = 0.05
-/** On the way is who makes a detour of no more than this by being there, as a factor and in metres. */
+/** A point counts as on the way if going through it is a detour of no more than this, as a factor and in metres. */
 const ON_THE_WAY = 1.3
 const ON_THE_WAY_METERS = 50
 

@@ -86,7 +86,7 @@ export interface Moved {
   readonly wrong: readonly WrongGeofence[]
 }
 
-/** How many `user.arrived_at_wrong_trip_destination` one update makes of a trip at most: for the first that it entered. */
+/** How many events `user.arrived_at_wrong_trip_destination` one update makes for a trip at most: for the first geofences that it entered. */
 export const MOST_WRONG = 100
 
 export interface WrongGeofence {
