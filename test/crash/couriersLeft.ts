@@ -38,10 +38,7 @@ export class Couriers {
   static async start(server: Server, fault: (sentence: string) => void): Promise<Couriers> {
     const couriers = Array.from({ length: COURIERS }, (_, n) => new Courier(`courier-${n}`))
     await server.api('PUT', `/v1/${GOAL.path}`, GOAL.body)
-    for (const { order } of couriers) {
-      const { status, body } = await server.api('POST', '/v1/trips', order)
-      if (status !== 200) throw new Error(JSON.stringify(body))
-    }
+    for (const { order } of couriers) await server.good('POST', '/v1/trips', order)
     const started = new Couriers(server, couriers, fault)
     started.load.start()
     return started

@@ -39,9 +39,7 @@ class World {
 
   async put(name: string, body: object): Promise<Json> {
     const endpoint = { url: `nats://${this.#nats.address}`, subject: `hooks.${name}` }
-    const answer = await this.server.api('PUT', `/v1/hooks/place/${name}`, { ...body, endpoint })
-    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
-    return answer.body.hook
+    return (await this.server.good('PUT', `/v1/hooks/place/${name}`, { ...body, endpoint })).hook
   }
 
   async hook(name: string): Promise<Json> {
@@ -53,8 +51,7 @@ class World {
     await Promise.all(
       Object.entries(places).map(async ([deviceId, [longitude, latitude]]) => {
         const update = { deviceId, userId: `user of ${deviceId}`, longitude, latitude, accuracy: 5 }
-        const { status, body } = await this.server.api('POST', '/v1/track', update)
-        if (status !== 200) throw new Error(JSON.stringify(body))
+        await this.server.good('POST', '/v1/track', update)
       }),
     )
     await this.copied()

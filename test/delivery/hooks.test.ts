@@ -33,23 +33,18 @@ type Json = any
 
 async function circle(server: Server, pair: string, coordinates: Position, radius = 100): Promise<void> {
   const body = { description: pair, type: 'circle', coordinates, radius }
-  const { status } = await server.api('PUT', `/v1/geofences/${pair}`, body)
-  if (status !== 200) throw new Error(`${status} for ${pair}`)
+  await server.good('PUT', `/v1/geofences/${pair}`, body)
 }
 
 /** The events of the answer. */
 async function track(server: Server, deviceId: string, place: Position, more: object = {}): Promise<Json[]> {
   const [longitude, latitude] = place
   const update = { deviceId, longitude, latitude, accuracy: 5, ...more }
-  const { status, body } = await server.api('POST', '/v1/track', update)
-  if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`)
-  return body.events
+  return (await server.good('POST', '/v1/track', update)).events
 }
 
 async function put(server: Server, pair: string, body: object): Promise<Json> {
-  const answer = await server.api('PUT', `/v1/hooks/${pair}`, body)
-  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
-  return answer.body.hook
+  return (await server.good('PUT', `/v1/hooks/${pair}`, body)).hook
 }
 
 async function hookOf(server: Server, pair: string): Promise<Json> {

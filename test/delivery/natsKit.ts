@@ -18,9 +18,8 @@ export async function event(
   body: object = {},
   key: string = KEYS.testSecret,
 ): Promise<string> {
-  const answer = await server.api('POST', '/v1/events', { name: 'bought', deviceId: 'd1', ...body }, key)
-  if (answer.status !== 200) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body.event._id
+  const conversion = { name: 'bought', deviceId: 'd1', ...body }
+  return (await server.good('POST', '/v1/events', conversion, key)).event._id
 }
 
 /** The value of a metric without labels. */

@@ -18,9 +18,7 @@ interface Made {
 }
 
 async function record(of: Server, name: string, deviceId = 'device', more: object = {}): Promise<Made> {
-  const { status, body } = await of.api('POST', '/v1/events', { name, deviceId, ...more })
-  if (status !== 200) throw new Error(JSON.stringify(body))
-  return body.event
+  return (await of.good('POST', '/v1/events', { name, deviceId, ...more })).event
 }
 
 async function metric(of: Server, name: string): Promise<number> {

@@ -34,12 +34,7 @@ export interface Delivered {
 /** Lets a device enter both and leave them again: four events. */
 export async function crossShapes(server: Server, deviceId: string): Promise<void> {
   for (const [type, body] of Object.entries(BODIES)) {
-    const answer = await server.api('PUT', `/v1/geofences/${TAG}/${type}`, {
-      description: type,
-      type,
-      ...body,
-    })
-    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
+    await server.good('PUT', `/v1/geofences/${TAG}/${type}`, { description: type, type, ...body })
   }
   for (const latitude of [PLACE.latitude, PLACE.latitude + 1]) {
     const { body } = await server.api('POST', '/v1/track', { deviceId, ...PLACE, latitude, accuracy: 5 })

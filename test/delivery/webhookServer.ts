@@ -26,15 +26,12 @@ export async function track(
   place: typeof INSIDE,
   more: object = {},
 ): Promise<string[]> {
-  const { status, body } = await server.api('POST', '/v1/track', { deviceId, ...place, ...more })
-  if (status !== 200) throw new Error(`track answered ${status}`)
-  return body.events.map((event: { _id: string }) => event._id)
+  const { events } = await server.good('POST', '/v1/track', { deviceId, ...place, ...more })
+  return events.map((event: { _id: string }) => event._id)
 }
 
 export async function create(server: Server, body: object) {
-  const answer = await server.api('POST', '/v1/webhooks', body)
-  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
-  return answer.body.webhook as { _id: string; secret: string }
+  return (await server.good('POST', '/v1/webhooks', body)).webhook as { _id: string; secret: string }
 }
 
 export const eventIds = ({ json }: Received): string[] =>

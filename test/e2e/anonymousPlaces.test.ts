@@ -1,6 +1,6 @@
 /** Places and regions of anonymous updates: what a client says about its stays is what a device's record says. */
 import t from 'tap'
-import { KEYS, startServer } from '../kit/server.ts'
+import { startServer } from '../kit/server.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
 type Json = any
@@ -10,12 +10,7 @@ const SEA = { latitude: -36.5, longitude: -52 }
 const EL_PASO = { latitude: 31.7619, longitude: -106.485 }
 const KINDS = ['country', 'state', 'dma', 'postalCode']
 
-async function good(method: string, path: string, body?: unknown): Promise<Json> {
-  const answer = await server.api(method, path, body, KEYS.testSecret)
-  if (answer.status !== 200)
-    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+const { good } = server
 
 const near = '/v1/search/places?near=-34.9061,-56.1934&radius=10000&limit=20&categories=cafe'
 const { places } = await good('GET', near)

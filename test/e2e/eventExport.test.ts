@@ -9,12 +9,7 @@ type Json = any
 const SEA = { latitude: -36.5, longitude: -52 }
 const server = await startServer(t, { sample: true })
 
-async function good(method: string, path: string, body?: unknown): Promise<Json> {
-  const answer = await server.api(method, path, body)
-  if (answer.status !== 200)
-    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+const { good } = server
 
 const rowsOf = async (query = ''): Promise<Json[]> =>
   parse(await good('GET', `/v1/exports/events?${query}`), { columns: true })

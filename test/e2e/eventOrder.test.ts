@@ -1,6 +1,6 @@
 /** One update to which everything happens: the order of its events, and that fraud takes none of them away. */
 import t from 'tap'
-import { KEYS, startServer } from '../kit/server.ts'
+import { startServer } from '../kit/server.ts'
 import { Stream } from '../kit/stream.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
@@ -10,11 +10,7 @@ const UUID = '2f234454-cf6d-4a0f-adf2-f4911ba9ffa6'
 const SEA = { latitude: -36.5, longitude: -52 }
 const server = await startServer(t, { sample: true })
 
-async function good(method: string, path: string, body?: unknown): Promise<Json> {
-  const answer = await server.api(method, path, body, KEYS.testSecret)
-  if (answer.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+const { good } = server
 
 const near = '/v1/search/places?near=-34.9061,-56.1934&radius=10000&limit=1&chains=mcdonalds'
 const [longitude, latitude] = (await good('GET', near)).places[0].location.coordinates

@@ -30,12 +30,7 @@ const AT_SEA = { latitude: 45, longitude: -30 }
 
 const { testSecret, testPublishable } = KEYS
 
-async function good(method: string, path: string, body?: unknown, key: string = testSecret): Promise<Json> {
-  const answer = await server.api(method, path, body, key)
-  if (answer.status !== 200)
-    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+const { good } = server
 
 const set = (settings: object) => good('PATCH', '/v1/settings', settings)
 const judge = (fraud: object = {}) => set({ fraud: { enabled: true, ...fraud } })

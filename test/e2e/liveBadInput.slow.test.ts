@@ -15,12 +15,7 @@ const HOUR = 3_600_000
 const SEA = { latitude: -36.5, longitude: -52 }
 const server = await startServer(t, { sample: true })
 
-async function good(method: string, path: string, body?: unknown): Promise<Json> {
-  const answer = await server.api(method, path, body)
-  if (answer.status !== 200)
-    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+const { good } = server
 
 const set = (settings: object) => good('PATCH', '/v1/settings', settings)
 const track = (deviceId: string, body: object): Promise<Json> =>

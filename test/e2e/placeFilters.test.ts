@@ -14,12 +14,7 @@ type Json = any
 const SEA = { latitude: -35.2, longitude: -56.2 }
 const server = await startServer(t, { sample: true, args: ['--webhook-private-addresses', '127.0.0.0/8'] })
 
-async function good(method: string, path: string, body?: unknown): Promise<Json> {
-  const answer = await server.api(method, path, body, KEYS.testSecret)
-  if (answer.status !== 200)
-    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+const { good } = server
 
 const typesOf = (events: readonly Json[]): string[] => events.map(({ type }) => type.replace('user.', ''))
 

@@ -13,17 +13,7 @@ const MINUTE = 60_000
 const server = await startServer(t, { sample: true })
 let now = Date.now() - 600 * MINUTE
 
-async function good(
-  method: string,
-  path: string,
-  body?: unknown,
-  key: string = KEYS.testSecret,
-): Promise<Json> {
-  const answer = await server.api(method, path, body, key)
-  if (answer.status !== 200)
-    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+const { good } = server
 
 const set = (settings: object) => good('PATCH', '/v1/settings', settings)
 

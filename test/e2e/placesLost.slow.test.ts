@@ -14,11 +14,7 @@ type Json = any
 
 const server = await startServer(t, { sample: true })
 
-async function good(method: string, path: string, body?: unknown): Promise<Json> {
-  const answer = await server.api(method, path, body)
-  if (answer.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+const { good } = server
 
 const types = ({ events }: Json): string[] => events.map(({ type }: Json) => type)
 

@@ -16,17 +16,7 @@ const JUAREZ = { latitude: 31.72, longitude: -106.485 }
 const MONTEVIDEO = { latitude: -34.9059, longitude: -56.1913 }
 const AT_SEA = { latitude: -36.5, longitude: -52 }
 
-async function good(
-  method: string,
-  path: string,
-  body?: unknown,
-  key: string = KEYS.testSecret,
-): Promise<Json> {
-  const answer = await server.api(method, path, body, key)
-  if (answer.status !== 200)
-    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+const { good } = server
 
 const set = (settings: object) => good('PATCH', '/v1/settings', settings)
 let clock = Date.now() - 3_600_000

@@ -10,17 +10,7 @@ const KONSTANZ = { latitude: 47.669, longitude: 9.1758 }
 const KREUZLINGEN = { latitude: 47.645, longitude: 9.17 }
 const server = await startServer(t)
 
-async function good(
-  method: string,
-  path: string,
-  body?: unknown,
-  key: string = KEYS.testSecret,
-): Promise<Json> {
-  const answer = await server.api(method, path, body, key)
-  if (answer.status !== 200)
-    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+const { good } = server
 
 const set = (settings: object) => good('PATCH', '/v1/settings', settings)
 const segment = (externalId: string, rule: object) => ({

@@ -16,11 +16,7 @@ interface Made {
   readonly trip?: { readonly externalId: string }
 }
 
-const good = async (...request: Parameters<typeof server.api>) => {
-  const { status, body } = await server.api(...request)
-  if (status !== 200) throw new Error(JSON.stringify(body))
-  return body
-}
+const { good } = server
 
 for (const [tag, longitude] of [
   ['store', -56.19],

@@ -16,16 +16,7 @@ const METERS = 1 / METERS_PER_DEGREE
 const START = Date.now() - 7_200_000
 const server = await startServer(t)
 
-async function good(
-  method: string,
-  path: string,
-  body?: unknown,
-  key: string = KEYS.testSecret,
-): Promise<Json> {
-  const answer = await server.api(method, path, body, key)
-  if (answer.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+const { good } = server
 
 /** Geofences of one tag, by their metres west of home. */
 const FENCES = { home: 0, work: 10_000, school: 30_000 }

@@ -135,16 +135,7 @@ const [FAR, WRONG, NEAR] = [20_000, 10_000, 1000]
 
 const server = await startServer(t)
 
-async function good(
-  method: string,
-  path: string,
-  body?: unknown,
-  key: string = KEYS.testSecret,
-): Promise<Json> {
-  const answer = await server.api(method, path, body, key)
-  if (answer.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+const { good } = server
 
 /** A trip of its own user to its own geofence, in one of the statuses, with the events that it has had so far. */
 class Scene {

@@ -7,12 +7,7 @@ type Json = any
 
 const server = await startServer(t, { sample: true })
 
-async function good(method: string, path: string, body?: unknown): Promise<Json> {
-  const answer = await server.api(method, path, body)
-  if (answer.status !== 200)
-    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+const { good } = server
 
 const near = '/v1/search/places?near=-34.9061,-56.1934&radius=10000&limit=20&categories=cafe'
 const places: Json[] = []

@@ -88,6 +88,17 @@ export class Server {
   output = ''
   /** The document with which answers are compared; undefined if the server has no API. */
   contract: ApiContract | undefined
+  /**
+   * Sends a request that must succeed, as {@link Server.api} does. Can be taken from the server: `const { good } = server`.
+   * @returns the body of the answer
+   * @throws Error if the status is not 200
+   */
+  readonly good = async (...request: Parameters<Server['api']>): Promise<HttpAnswer['body']> => {
+    const { status, body } = await this.api(...request)
+    if (status !== 200) throw new Error(`${request[0]} ${request[1]}: ${status} ${JSON.stringify(body)}`)
+    return body
+  }
+
   readonly #options: ServerOptions
   #child: ChildProcess | undefined
 

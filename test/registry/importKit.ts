@@ -14,9 +14,7 @@ export async function imported(
   text: string | Uint8Array,
   key?: string,
 ): Promise<Json> {
-  const { status, body } = await server.api('POST', `/v1/imports/${kind}`, text, key ?? KEYS.testSecret, CSV)
-  if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`)
-  return body.import
+  return (await server.good('POST', `/v1/imports/${kind}`, text, key, CSV)).import
 }
 
 export async function exported(
@@ -25,8 +23,7 @@ export async function exported(
   query = '',
   key = KEYS.testSecret as string,
 ): Promise<string> {
-  const { status, body } = await server.api('GET', `/v1/exports/${kind}${query}`, undefined, key)
-  if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`)
+  const body = await server.good('GET', `/v1/exports/${kind}${query}`, undefined, key)
   return typeof body === 'string' ? body : JSON.stringify(body)
 }
 

@@ -65,9 +65,7 @@ export function versioned(content: string, etag: string): Answerer {
 
 /** Sets the sync up, which must work. */
 export async function setUp(server: Server, settings: Json, key?: string): Promise<Json> {
-  const { status, body } = await server.api('PUT', '/v1/geofence-sync', { enabled: false, ...settings }, key)
-  if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`)
-  return body
+  return server.good('PUT', '/v1/geofence-sync', { enabled: false, ...settings }, key)
 }
 
 /** Runs and waits for the end. */

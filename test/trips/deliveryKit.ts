@@ -4,6 +4,7 @@ import type { FeedRow } from '../../src/actor/feedTable.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { HostTrips } from '../../src/trips/hostTrips.ts'
 import { drawTripId, TripDelivery } from '../../src/trips/tripDelivery.ts'
+import { tripJobs } from '../../src/trips/tripJobs.ts'
 import { aGeofence, NOON, SALT, World } from '../actor/kit.ts'
 import { directoryOf } from './crashKit.ts'
 import { engineWithTrips, tripsOf } from './tripKit.ts'
@@ -53,4 +54,25 @@ export function scene() {
   }
   const statuses = () => tripsOf(engine.partitions).map(({ status }) => status)
   return { clock, world, directory, engine, delivery, sent, update, reserve, statuses }
+}
+
+/**
+ * The jobs over the trips of a scene, which keep trips for 90 days and their locations for 7.
+ * @param aheadMs how far their clock is ahead of that of the scene
+ * @returns runs the job of that name once
+ */
+export function jobsOf({ clock, world, directory, engine }: ReturnType<typeof scene>, aheadMs = 0) {
+  const jobs = tripJobs({
+    hosts: () => [engine.host],
+    registry: {
+      revision: world.revision,
+      scope: (scope) => world.scope(scope),
+      trips: directory,
+      scopes: [0],
+    },
+    clock: { now: () => clock.now() + aheadMs },
+    tripsDays: 90,
+    tripLocationsDays: 7,
+  })
+  return (name: string) => jobs.find((job) => job.name === name)!.run(new AbortController().signal)
 }

@@ -1,10 +1,9 @@
 /** Jobs that look at all trips work in turns, so that requests need not wait for them (G7). */
 import t from 'tap'
 import type { TripDirectory } from '../../src/registry/trips/tripDirectory.ts'
-import { tripJobs } from '../../src/trips/tripJobs.ts'
 import { MINUTE } from '../actor/kit.ts'
 import { slowly, turnsOf } from '../kit/turns.ts'
-import { scene } from './deliveryKit.ts'
+import { jobsOf, scene } from './deliveryKit.ts'
 import { newTripId, tripsOf } from './tripKit.ts'
 
 const DAY = 24 * 60 * MINUTE
@@ -14,23 +13,10 @@ const COUNT = 240
 /** Many trips that an update has just started, and jobs over them. */
 async function manyTrips() {
   const one = scene()
-  const { clock, world, directory, engine, delivery, update } = one
+  const { world, delivery, update } = one
   world.set(0, { tripExpirationMinutes: null })
   for (let i = 0; i < COUNT; i++) await delivery.tell(await update(`order ${i}`), false)
-  const jobs = tripJobs({
-    hosts: () => [engine.host],
-    registry: {
-      revision: world.revision,
-      scope: (scope) => world.scope(scope),
-      trips: directory,
-      scopes: [0],
-    },
-    clock,
-    tripsDays: 90,
-    tripLocationsDays: 7,
-  })
-  const run = (name: string) => jobs.find((job) => job.name === name)!.run(new AbortController().signal)
-  return { ...one, run }
+  return { ...one, run: jobsOf(one) }
 }
 
 type Test = Pick<typeof t, 'intercept'>

@@ -3,31 +3,18 @@ import t from 'tap'
 import { DeviceMemory } from '../../src/actor/deviceMemory.ts'
 import type { TripChange } from '../../src/trips/machine/change.ts'
 import { TRIP_CALL } from '../../src/trips/tripCall.ts'
-import { tripJobs } from '../../src/trips/tripJobs.ts'
 import { ALL_ACTOR_TYPES } from '../../src/trips/tripTypes.ts'
 import { MINUTE, NOON } from '../actor/kit.ts'
 import { until } from '../kit/waiting.ts'
-import { NAME, scene } from './deliveryKit.ts'
+import { jobsOf, NAME, scene } from './deliveryKit.ts'
 import { call, newTripId, tripsOf } from './tripKit.ts'
 
 const DAY = 24 * 60 * MINUTE
 
-/** A job over the trips of an engine. */
-function jobOf({ clock, world, directory, engine }: ReturnType<typeof scene>, name: string, aheadMs = 0) {
-  const jobs = tripJobs({
-    hosts: () => [engine.host],
-    registry: {
-      revision: world.revision,
-      scope: (scope) => world.scope(scope),
-      trips: directory,
-      scopes: [0],
-    },
-    clock: { now: () => clock.now() + aheadMs },
-    tripsDays: 90,
-    tripLocationsDays: 7,
-  })
-  const job = jobs.find((one) => one.name === name)!
-  return () => job.run(new AbortController().signal)
+/** One of the jobs over the trips of an engine. */
+function jobOf(one: ReturnType<typeof scene>, name: string, aheadMs?: number): () => Promise<void> {
+  const run = jobsOf(one, aheadMs)
+  return () => run(name)
 }
 
 /** Two trips with a location each, of which one is completed, and the job of retention. */
