@@ -11,9 +11,16 @@ import { kept, type RunState } from './syncRunState.ts'
  * one of many in the audit.
  */
 const MAX_WRITES = { shared: 200, own: 64 }
+/**
+ * As many characters of rows fill a transaction, too: sixty geofences with ten thousand users each would take a quarter of a
+ * second.
+ */
+const MAX_CHARACTERS = 256 * 1024
 
 interface Pending {
   readonly definition: GeofenceDefinition
+  /** The length of its row's text. */
+  readonly characters: number
   readonly source: number
   readonly sources: readonly string[]
 }
@@ -28,6 +35,7 @@ interface Pending {
 export class GeofenceWrites {
   readonly #state: RunState
   #pending: Pending[] = []
+  #characters = 0
   /** The marks of geofences that did not change. */
   #remarked: Change[] = []
 
@@ -37,7 +45,7 @@ export class GeofenceWrites {
 
   /** Whether as much waits as one transaction may write. */
   get isFull(): boolean {
-    return this.#pending.length >= this.#most
+    return this.#pending.length >= this.#most || this.#characters >= MAX_CHARACTERS
   }
 
   get #most(): number {
@@ -46,6 +54,7 @@ export class GeofenceWrites {
 
   add(pending: Pending): void {
     this.#pending.push(pending)
+    this.#characters += pending.characters
   }
 
   remark(change: Change): void {
@@ -59,7 +68,7 @@ export class GeofenceWrites {
     const { scope, dryRun } = state.run
     if (this.#pending.length === 0 && this.#remarked.length === 0) return state.save()
     while (this.#pending.length > 0 || this.#remarked.length > 0) {
-      const part = this.#pending.slice(0, this.#most)
+      const part = this.#firstPart()
       const marks = this.#remarked.slice(0, this.#most)
       if (dryRun) {
         const store = geofences.store(scope)
@@ -91,11 +100,22 @@ export class GeofenceWrites {
         })
       }
       this.#pending = this.#pending.slice(part.length)
+      for (const { characters } of part) this.#characters -= characters
       this.#remarked = this.#remarked.slice(marks.length)
       state.savedAt = state.parts.time.now()
       state.signal.throwIfAborted()
       await nextTurn()
     }
+  }
+
+  /** As many of the first rows as one transaction may write: at least one, if there is any. */
+  #firstPart(): Pending[] {
+    let count = 0
+    for (let characters = 0; count < Math.min(this.#pending.length, this.#most); count++) {
+      if (characters >= MAX_CHARACTERS) break
+      characters += this.#pending[count]!.characters
+    }
+    return this.#pending.slice(0, count)
   }
 
   /** The run after these rows. */
@@ -118,16 +138,17 @@ export class GeofenceWrites {
     const { scope } = state.run
     const store = geofences.store(scope)
     const ids = [...gone, ...missing]
-    for (let i = 0; i < ids.length; i += this.#most) {
-      const part = ids.slice(i, i + this.#most)
+    for (let at = 0, part: readonly string[]; at < ids.length; at += part.length) {
+      part = geofences.firstPart(scope, ids, at, this.#most)
+      const these = part
       state.run = await syncs.edit(() => {
         const active = syncs.held(state.run)
         // Somebody may have written one in the meantime.
-        const deleted = part.filter((id) => {
+        const deleted = these.filter((id) => {
           const geofence = store.get(id)
           return geofence !== undefined && geofence.updatedAt === syncs.mark(scope, id)?.updatedAt
         })
-        const unmarked = part.filter((id) => deleted.includes(id) || store.get(id) === undefined)
+        const unmarked = these.filter((id) => deleted.includes(id) || store.get(id) === undefined)
         const counted = { ...state.run, ...kept(active), deleted: state.run.deleted + deleted.length }
         geofences.deleteMany(scope, deleted, [
           ...unmarked.map((id) => syncs.unmarkChange(scope, id)),

@@ -129,7 +129,7 @@ export class RowsReader {
           }
           const read = this.#readRow(columns, row, index, ++count)
           batch.push(read)
-          characters += read.text?.length ?? 0
+          characters += charactersOf(read)
           if (batch.length < BATCH_ROWS && characters < BATCH_CHARACTERS) continue
           yield { file: index, rows: batch }
           batch = []
@@ -162,6 +162,11 @@ export class RowsReader {
       return { ...read, refusal: columns.refusal(csvRow, row, 'The row cannot be read.') }
     }
   }
+}
+
+/** How many characters of a row go to the other thread. The pair of a row that is refused may be as long as any cell. */
+function charactersOf({ text = '', tag = '', externalId = '' }: ReadRow): number {
+  return text.length + tag.length + externalId.length
 }
 
 /** The sources name more pairs than are remembered. */

@@ -18,6 +18,7 @@ import type { GeofenceDefinition } from '../registry/geofences/geofenceRows.ts'
 import { resolveArea } from '../registry/geofences/resolveArea.ts'
 import { RunLost } from '../registry/sync/syncRegistry.ts'
 import type { SourceState, SyncRun, SyncSettings, SyncStatus } from '../registry/sync/syncRows.ts'
+import { unlessAborted } from '../runtime/aborted.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { Slice } from '../runtime/slices.ts'
 import { fetchSources } from './fetchSources.ts'
@@ -101,7 +102,11 @@ class RunWork {
   }
 
   async #survey(rows: SourceRows): Promise<void> {
-    const problems = await rows.survey(this.#state.arrived.map(({ file }) => file))
+    // A gigabyte of short rows takes many minutes.
+    const problems = await unlessAborted(
+      rows.survey(this.#state.arrived.map(({ file }) => file)),
+      this.#signal,
+    )
     const read: string[] = []
     for (const [i, { index }] of this.#state.arrived.entries()) {
       const problem = problems[i]
@@ -125,7 +130,7 @@ class RunWork {
     // The next batch is read while this one is compared.
     let next = rows.next()
     for (;;) {
-      const batch = await next
+      const batch = await unlessAborted(next, this.#signal)
       if (batch === undefined) break
       next = rows.next()
       // It is awaited in the next turn of the loop, or never. In the latter case, its failure is not the reason of the
@@ -174,7 +179,9 @@ class RunWork {
     if (isLookedUp && existing !== undefined && isSameLookUp(existing, draft, now))
       return this.#same(existing, source, sources)
     const definition = resolveArea(draft, this.#parts.finder)
-    const take = (known: GeofenceDefinition) => this.#writes.add({ definition: known, source, sources })
+    const characters = text!.length
+    const take = (known: GeofenceDefinition) =>
+      this.#writes.add({ definition: known, characters, source, sources })
     if (!(definition instanceof Promise)) return take(definition)
     return definition.then(take, (error: unknown) => {
       if (!(error instanceof ApiError)) throw error

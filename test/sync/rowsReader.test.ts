@@ -67,3 +67,14 @@ t.test('the pairs of all sources together are bounded', async (t) => {
   ])
   t.equal((await all(reader)).length, 13, 'the others are read')
 })
+
+t.test('long pairs of rows that are refused or repeated fill a batch, too', async (t) => {
+  const tag = 'x'.repeat(1_000_000)
+  const folder = t.testdir({ 'a.csv': HEADER + row(tag, 1) + row(tag, 1) + row(tag, 2) + row('short', 3) })
+  const reader = new RowsReader()
+  await reader.survey([join(folder, 'a.csv')])
+  const counts: number[] = []
+  for (let batch = await reader.next(); batch !== undefined; batch = await reader.next())
+    counts.push(batch.rows.length)
+  t.strictSame(counts, [1, 1, 1, 1])
+})

@@ -286,6 +286,76 @@ for (const end of ['canceled', 'interrupted'] as const)
     t.strictSame(new Set(radii()), new Set([100]))
   })
 
+t.test('a run that is canceled, or whose process stops, does not wait for a source to be read', async (t) => {
+  for (const how of ['canceled', 'stopped'] as const) {
+    const time = new SimulatedTime(START)
+    const registry = open(t, time)
+    const { syncs } = registry
+    await syncs.edit(() => syncs.save(SCOPE, { ...SETTINGS, enabled: false }))
+    const reading = Promise.withResolvers<void>()
+    let isClosed = false
+    const runner = openRunner(t, registry, time, {
+      openRows: async () => ({
+        ...rowsOf([]),
+        survey: () => (reading.resolve(), new Promise(() => {})),
+        close: async () => void (isClosed = true),
+      }),
+    })
+    const end = runner.begin(() => {})
+    const { id } = await runner.request(SCOPE, { trigger: 'manual' })
+    await runner.run()
+    await reading.promise
+    if (how === 'canceled') await runner.cancel(SCOPE, id)
+    else end()
+    await runner.stopped()
+    t.ok(isClosed)
+    t.equal(syncs.get(SCOPE, id)?.run.status, how === 'canceled' ? 'canceled' : 'running')
+  }
+})
+
+t.test('long rows are written and deleted with a transaction for each', async (t) => {
+  const time = new SimulatedTime(START)
+  const registry = open(t, time)
+  const { syncs, geofences } = registry
+  const settings = { ...SETTINGS, enabled: false, deleteMissing: true, maxDeleteShare: 1 }
+  await syncs.edit(() => syncs.save(SCOPE, settings))
+  const userIds = Array.from({ length: 5000 }, (_, i) => `user-${i}-${'x'.repeat(100)}`)
+  const long = Array.from({ length: 12 }, (_, i) => {
+    const definition = {
+      tag: 'a',
+      externalId: `${i}`,
+      description: 'x',
+      type: 'circle',
+      userIds,
+      enabled: true,
+    }
+    return { ...readRow(`${i}`, i + 1), text: JSON.stringify([definition, [1, 2], null, 100]) }
+  })
+  let rows: ReadRow[] = long
+  const runner = openRunner(t, registry, time, {
+    fetch: changing(() => `"${rows.length}"`),
+    openRows: async () => rowsOf(rows),
+  })
+  const { records } = geofences.store(SCOPE)
+  for (const count of [12, 1]) {
+    rows = long.slice(0, count)
+    const before = records.size
+    const sizes = new Set<number>()
+    let handle = setImmediate(function look() {
+      sizes.add(records.size)
+      handle = setImmediate(look)
+    })
+    await runner.request(SCOPE, { trigger: 'manual' })
+    await runner.run()
+    await runner.stopped()
+    clearImmediate(handle)
+    sizes.add(records.size)
+    t.match(syncs.last(SCOPE), { status: 'succeeded' })
+    t.equal(records.size, count)
+    t.equal(sizes.size, Math.abs(count - before) + 1, 'each number in between was seen')
+  }
+})
+
 t.test('deletions that cannot be written are made by the next run', async (t) => {
   const time = new SimulatedTime(START)
   const registry = open(t, time)

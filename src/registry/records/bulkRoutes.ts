@@ -58,7 +58,7 @@ export function bulkRoutes<D extends Referenced, R extends L, L extends ScopedRe
     answers: ANSWERS,
   } as const
   const description =
-    `The filters are those of the list. At most ${MOST_RECORDS} at a time, in parts of ${RECORDS_A_COMMIT}; after an error, some of the parts may be done. Records ` +
+    `The filters are those of the list. At most ${MOST_RECORDS} at a time, in parts of up to ${RECORDS_A_COMMIT}; after an error, some of the parts may be done. Records ` +
     'that are edited in the meantime and no longer match are left out.'
 
   async function change(
@@ -79,11 +79,12 @@ export function bulkRoutes<D extends Referenced, R extends L, L extends ScopedRe
         throw new ApiError(409, `expectedCount: ${sentence}`, { param: 'expectedCount' })
       }
       let count = 0
-      for (let at = 0; at < ids.length; at += RECORDS_A_COMMIT) {
-        const part = ids.slice(at, at + RECORDS_A_COMMIT)
+      for (let at = 0, part: readonly string[]; at < ids.length; at += part.length) {
+        part = collection.firstPart(scope, ids, at, RECORDS_A_COMMIT)
+        const changed = part
         const isWanted = (record: L) => matchesFilter(record, filter)
         count += await collection
-          .edit(() => commit(part, isWanted))
+          .edit(() => commit(changed, isWanted))
           .catch((error: unknown) => {
             if (!(error instanceof ApiError) || at === 0) throw error
             const { code, retryAfter } = error

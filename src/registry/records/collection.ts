@@ -22,6 +22,8 @@ export interface CollectionParts<R extends L, L extends ScopedRecord = R> {
   readonly changed?: (scope: ScopeId, revision: number) => void
 }
 
+/** How many bytes of records one transaction concerns, if it need not concern all: to write or delete a megabyte takes milliseconds. */
+const MAX_PART_BYTES = 256 * 1024
 /** How many rows are read between two reports of the progress. */
 const PROGRESS_ROWS = 1000
 
@@ -43,12 +45,17 @@ export class Collection<
   readonly #kind: StoredKind<R>
   readonly #database: RegistryDatabase
   readonly #stores = new Map<ScopeId, RecordStore<R, L>>()
+  /** How long stored definitions are. SQLite knows that without reading them. */
+  readonly #sizes
   readonly #createStore: (scope: ScopeId) => RecordStore<R, L>
 
   constructor(kind: StoredKind<R>, parts: CollectionParts<R, L>) {
     const { replica, edits, clock, changed = () => {} } = parts
     this.#kind = kind
     this.#database = replica.database
+    this.#sizes = this.#database
+      .prepare(`SELECT octet_length(definition) FROM ${kind.rows.name} WHERE scope = ? AND id = ?`)
+      .pluck()
     this.edits = edits
     this.clock = clock
     this.#createStore = parts.store ?? (() => new ObjectRecords<R>() as unknown as RecordStore<R, L>)
@@ -211,6 +218,20 @@ export class Collection<
     const changes = this.#wanted(scope, ids, isWanted).map(({ id }) => this.removalOf(scope, id))
     if (changes.length > 0) this.edits.commit(changes)
     return changes.length
+  }
+
+  /**
+   * The first of these records that one transaction may concern: at most so many, and not much more than
+   * {@link MAX_PART_BYTES} together, unless one has more.
+   * @param from the index of the first one
+   */
+  firstPart(scope: ScopeId, ids: readonly string[], from: number, most: number): readonly string[] {
+    let end = from
+    for (let bytes = 0; end < ids.length && end - from < most; end++) {
+      bytes += (this.#sizes.get(scope, ids[end]!) as number | undefined) ?? 0
+      if (bytes > MAX_PART_BYTES && end > from) break
+    }
+    return ids.slice(from, end)
   }
 
   /** Deletes records that exist, and makes the other changes together with it, all or none. */

@@ -48,6 +48,12 @@ export interface EditableRecords<D extends Referenced, R extends L, L extends Sc
   /** Deletes a record. Returns whether it existed. */
   delete(scope: ScopeId, id: string): boolean
   /**
+   * The first of these records that one transaction may concern.
+   * @param from the index of the first one
+   * @param most how many records there may be; there are fewer if they are long
+   */
+  firstPart(scope: ScopeId, ids: readonly string[], from: number, most: number): readonly string[]
+  /**
    * Gives these records, of which some may be gone, the members of the patch, all or none. Undefined members are
    * removed.
    * @returns how many records there were
