@@ -155,6 +155,9 @@ export function parseJsonText(name: string, text: string, what: string): unknown
   return value
 }
 
+/** How many texts may be given, with those that are empty or given twice. A cell of a file has room for two million. */
+const MOST_GIVEN_TEXTS = 100_000
+
 /**
  * Reads texts given as a list, its JSON text or comma-separated. They are trimmed, in order, without duplicates;
  * undefined if there are none.
@@ -172,6 +175,8 @@ export function textsField(
   }
   const given: readonly unknown[] = typeof value === 'string' ? splitTexts(name, value) : value
   const texts = new Set<string>()
+  if (given.length > MOST_GIVEN_TEXTS)
+    throw badParam(name, `Invalid ${name}. It must have at most ${maxCount} items.`)
   for (const item of given) {
     const text = checkTextField(name, item, maxLength).trim()
     if (text !== '') texts.add(text)
@@ -196,7 +201,7 @@ function splitTexts(name: string, text: string): readonly unknown[] {
       // It is not JSON, so it is comma-separated.
     }
   }
-  return text.split(',')
+  return text.split(',', MOST_GIVEN_TEXTS + 1)
 }
 
 /** Reads a date in any form that the interface accepts. Returns epoch milliseconds. */

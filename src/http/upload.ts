@@ -89,6 +89,16 @@ export class Upload extends Readable {
     }
   }
 
+  /**
+   * Gives out a piece. Without a size, a reader that waits for pieces would get all that is here as one, and a client on the
+   * same machine may have sent a hundred megabytes: to copy them takes longer than to read them.
+   */
+  override read(size?: number): Buffer | null {
+    return super.read(
+      size ?? (this.readableLength > HIGH_WATER_BYTES ? HIGH_WATER_BYTES : undefined),
+    ) as Buffer | null
+  }
+
   override _read(): void {
     if (!this.#isWhole) this.#resume()
   }

@@ -6,6 +6,7 @@ import { hoursField } from '../geofences/geofenceFields.ts'
 import { metadataField } from '../records/recordFields.ts'
 import type { CsvRow } from './csvReader.ts'
 import type { RowReader } from './fileFormat.ts'
+import { beginningOf } from './beginningOf.ts'
 import type { RefusedRow } from './importHistory.ts'
 
 /** The columns that the header of an import file may and must have. */
@@ -28,7 +29,6 @@ const DICTIONARIES: ReadonlyMap<string, (fields: Fields) => unknown> = new Map<
 
 /** How many columns a file may have. Nobody has as many keys of metadata, and it limits the cost of a row. */
 const MAX_COLUMNS = 1000
-const MAX_VALUE_LENGTH = 100
 
 interface Column {
   /** The name in the header. */
@@ -93,7 +93,7 @@ export class CsvColumns implements RowReader<CsvRow> {
   refusal({ cells, line }: CsvRow, row: number, message: string, param?: string): RefusedRow {
     const column = param && this.blamed(cells, param)
     const value = column === undefined ? undefined : this.cell(cells, column)
-    return { line, row, column, message, value: value?.slice(0, MAX_VALUE_LENGTH).toWellFormed() }
+    return { line, row, column, message, value: value && beginningOf(value) }
   }
 
   fieldsOf({ cells }: CsvRow): Fields {

@@ -19,6 +19,8 @@ export class CsvUnreadable extends FileUnreadable {
 const PIECE_BYTES = 8 * 1024
 /** The longest row in bytes. A quote that is never closed turns everything that follows into one row. */
 const MAX_ROW_BYTES = 4 * 1024 * 1024
+/** The most cells of a row, which are many more than a header may have. Four million of them take 80 ms by themselves. */
+const MAX_CELLS = 64 * 1024
 
 const REPLACEMENT = '\u{FFFD}'
 
@@ -151,7 +153,15 @@ class RowCollector {
     if (this.#written - this.#rowEnd > MAX_ROW_BYTES) {
       const sentence = `A row is longer than ${MAX_ROW_BYTES} bytes, or a quoted cell is never closed.`
       this.#error ??= new CsvUnreadable(this.#line + 1, sentence)
+    } else if (this.#cellsSoFar > MAX_CELLS) {
+      const sentence = `A row has more than ${MAX_CELLS} cells.`
+      this.#error ??= new CsvUnreadable(this.#line + 1, sentence)
     }
+  }
+
+  /** How many cells of the row that has begun are known. */
+  get #cellsSoFar(): number {
+    return (this.#parser as Parser & { readonly state: { readonly record: unknown[] } }).state.record.length
   }
 
   async end(): Promise<void> {
@@ -194,10 +204,11 @@ class RowCollector {
     const lines = parserLine - this.#parserLine
     this.#line += lines > 1 ? lines - quotedLineBreaks(cells) : lines
     this.#parserLine = parserLine
+    const size = bytes - this.#rowEnd
     this.#rowEnd = bytes
     if (cells.every((cell) => cell === '')) return
     const damaged = this.#damaged && cells.some((cell) => cell.includes(REPLACEMENT))
-    this.collected.push({ cells, line, damaged })
+    this.collected.push({ cells, line, size, damaged })
   }
 }
 

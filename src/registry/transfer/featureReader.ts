@@ -165,7 +165,11 @@ class Splitter {
   #finish(rest: Uint8Array): void {
     this.#hold(rest)
     if (this.failure !== undefined) return
-    this.features.push({ line: this.#beganAt, bytes: Buffer.concat(this.#held) })
+    this.features.push({
+      line: this.#beganAt,
+      size: this.#heldBytes,
+      bytes: Buffer.concat(this.#held, this.#heldBytes),
+    })
     this.#held = []
     this.#heldBytes = 0
   }

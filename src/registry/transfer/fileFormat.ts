@@ -6,6 +6,8 @@ import type { RefusedRow } from './importHistory.ts'
 export interface FileRow {
   /** The line of the file where it begins, counted from 1. */
   readonly line: number
+  /** How many bytes of the file it takes. */
+  readonly size: number
 }
 
 /** The file is not of its format from `line` on; earlier rows were handed over. */

@@ -4,9 +4,9 @@ import { badParam } from '../../runtime/errors.ts'
 import type { ColumnRules } from './csvColumns.ts'
 import { readFeatures, type FeatureRow } from './featureReader.ts'
 import type { FileFormat, RowReader } from './fileFormat.ts'
+import { beginningOf } from './beginningOf.ts'
 import type { RefusedRow } from './importHistory.ts'
 
-const MAX_VALUE_LENGTH = 100
 /** Properties that other programs may write as numbers. */
 const TEXTS = ['tag', 'externalId', 'description'] as const
 
@@ -58,7 +58,7 @@ class FeatureFields implements RowReader<FeatureRow> {
     const value = param === undefined ? undefined : membersOf(this.#parse(row)?.['properties'])?.[param]
     if (value === undefined) return refused
     const text = typeof value === 'string' ? value : JSON.stringify(value)
-    return { ...refused, value: text.slice(0, MAX_VALUE_LENGTH).toWellFormed() }
+    return { ...refused, value: beginningOf(text) }
   }
 
   /** The members of a feature; undefined if it is not JSON, or not an object. */
