@@ -7,6 +7,7 @@ import {
   successBytes,
   successText,
 } from './answerText.ts'
+import { ownTurn } from '../runtime/slices.ts'
 import type { Endpoint } from './endpoint.ts'
 import { errorAnswer, shuttingDown } from './errors.ts'
 import { IncomingRequest } from './incomingRequest.ts'
@@ -19,6 +20,8 @@ import { endHead, hasVersion, headerLines, isLarge, readNoMore, writeHead, write
 /** Status of a request whose client disconnected before the answer. */
 export const CLIENT_CLOSED = 499
 
+/** A body that is longer may wait for a turn of its own. Shorter ones take less than a tenth of a millisecond. */
+const LONG_BODY_BYTES = 16 * 1024
 /** A client that goes on sending its body in more pieces than this after the answer is disconnected. */
 const MOST_DROPPED_PIECES = 10_000
 
@@ -124,10 +127,29 @@ export class Exchange implements Reply, UnreadAnswer {
 
   #complete(bytes: Buffer): void {
     if (this.#shared.draining) throw shuttingDown()
+    this.#request.endArrival()
+    this.#begin()
+    // Fifty bodies of a megabyte may be whole in one turn, and each takes milliseconds to read.
+    if (bytes.length > LONG_BODY_BYTES && this.#shared.turn.isTaken) void this.#readLater(Buffer.from(bytes))
+    else this.#read(bytes)
+  }
+
+  /** @param bytes a copy, because uWebSockets.js uses the memory of a piece again */
+  async #readLater(bytes: Buffer): Promise<void> {
+    this.#running++
+    await ownTurn()
+    try {
+      if (!this.#answered && !this.aborted) this.#read(bytes)
+    } catch (error) {
+      this.fail(error)
+    }
+    this.#running--
+    this.#leave()
+  }
+
+  #read(bytes: Buffer): void {
     const request = this.#request
     const { route } = this.#endpoint
-    request.endArrival()
-    this.#begin()
     if (request.isJson && route.handleBytes !== undefined) {
       const result = route.handleBytes(bytes, request.asCall, this)
       if (result !== undefined) {

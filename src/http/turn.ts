@@ -8,6 +8,8 @@ const AT_ONCE_MS = 10
  * answered at once on a busy machine, too.
  */
 const MIN_AT_ONCE = 8
+/** For this many milliseconds, long bodies that arrive together are read at once. */
+const BODIES_MS = 2
 /** So many pieces of bodies are read in a turn, as many as half a megabyte has of 16 bytes. Each is a call of about a microsecond. */
 const MOST_PIECES = 24_000
 
@@ -40,6 +42,12 @@ export class Turn {
   isTooLong(): boolean {
     this.#open()
     return ++this.#answers > MIN_AT_ONCE && performance.now() - this.#began > AT_ONCE_MS
+  }
+
+  /** Whether this turn has taken so long that a long body is read in another. */
+  get isTaken(): boolean {
+    this.#open()
+    return performance.now() - this.#began > BODIES_MS
   }
 
   /** Counts a piece of a body. Returns whether more have come in this turn than are read. */
