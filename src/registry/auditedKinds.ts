@@ -1,7 +1,7 @@
 import type { Account, AccountRow, Session, SessionRow } from './people/rows.ts'
 import { accountOfRow, sessionOfRow } from './people/rows.ts'
 import type { Geofence } from '../model/geofence.ts'
-import { DEFAULT_SETTINGS, publicSettings } from '../model/settings.ts'
+import { DEFAULT_SETTINGS, publicSettings, type Settings } from '../model/settings.ts'
 import { isLive, projectOf, type ScopeId } from '../model/scope.ts'
 import type { AuditedKind, Described } from './audit/auditedEdits.ts'
 import { BEACONS } from './beacons/beaconEntity.ts'
@@ -46,9 +46,11 @@ export function auditedKinds(replica: RegistryReplica): ReadonlyMap<string, Audi
     settings: {
       singular: 'settings',
       initial: publicSettings(DEFAULT_SETTINGS) as object as never,
-      describe(row) {
+      // A megabyte of segments and mappings need not be read again.
+      describe(row, record) {
         const { scope, definition } = row as { readonly scope: ScopeId; readonly definition: string }
-        const settings = { ...DEFAULT_SETTINGS, ...JSON.parse(definition) }
+        const known = record as { readonly settings: Settings } | undefined
+        const settings = known?.settings ?? { ...DEFAULT_SETTINGS, ...JSON.parse(definition) }
         return { ...placeOf(scope), target: 'settings', value: publicSettings(settings) as object as never }
       },
     },
