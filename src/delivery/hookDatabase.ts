@@ -1,5 +1,11 @@
 import type Database from 'better-sqlite3'
-import { openSqlite, withFlush, type SqliteFormat } from '../runtime/sqlite.ts'
+import {
+  INTEGER_PARAMETER,
+  openSqlite,
+  TEXT_PARAMETER,
+  withFlush,
+  type SqliteFormat,
+} from '../runtime/sqlite.ts'
 import type { HookEnds, HookEntry, HookMessage, KnownStays } from './hookLog.ts'
 
 /** How many messages are removed at a time, so that other work waits only milliseconds. */
@@ -158,7 +164,7 @@ function prepareStatements(database: Database.Database) {
     ),
     read: database.prepare(
       `SELECT number AS offset, id, type, deviceId, userRecordId, createdAt, actualCreatedAt, json
-       FROM messages WHERE hookId = ? AND number > ? ORDER BY number LIMIT ?`,
+       FROM messages WHERE hookId = ${TEXT_PARAMETER} AND number > ? ORDER BY number LIMIT ${INTEGER_PARAMETER}`,
     ),
     get: database.prepare('SELECT json FROM messages WHERE id = ?').pluck(),
     remove: database.prepare('DELETE FROM messages WHERE id = ?'),

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync } from 'node:fs'
 import type Database from 'better-sqlite3'
 import { isRecordId } from '../model/recordId.ts'
 import type { ScopeId } from '../model/scope.ts'
-import { withFlush } from '../runtime/sqlite.ts'
+import { INTEGER_PARAMETER, TEXT_PARAMETER, withFlush } from '../runtime/sqlite.ts'
 import { openEventTables } from './eventTables.ts'
 import {
   afterCursor,
@@ -29,7 +29,7 @@ const COPIED_BYTES = 256 * 1024
  * scopes have.
  */
 export const READ_OF_SCOPE = `SELECT rowid AS offset, scope, json FROM events INDEXED BY eventsByScope
-  WHERE scope = ? AND rowid > ? ORDER BY rowid LIMIT ?`
+  WHERE scope = ${INTEGER_PARAMETER} AND rowid > ? ORDER BY rowid LIMIT ${INTEGER_PARAMETER}`
 
 /**
  * The SQLite side of the event index, synchronous; one connection, one owner.
@@ -75,7 +75,7 @@ export class EventDatabase {
     this.#insertMany = insertOf(database, MANY)
     this.#setMeta = database.prepare('UPDATE meta SET value = ? WHERE name = ?')
     this.#readAll = database.prepare(
-      'SELECT rowid AS offset, scope, json FROM events WHERE rowid > ? ORDER BY rowid LIMIT ?',
+      `SELECT rowid AS offset, scope, json FROM events WHERE rowid > ? ORDER BY rowid LIMIT ${INTEGER_PARAMETER}`,
     )
     this.#readScope = database.prepare(READ_OF_SCOPE)
     this.#offsetOf = database
@@ -251,8 +251,8 @@ export class EventDatabase {
 
   #offsetsOfAll(scope: ScopeId, query: EventQuery, cursor: OwnedEvent | undefined): number[] {
     const conditions = new Conditions()
-    conditions.add('scope = ?', scope)
-    conditions.add('type = ?', query.type)
+    conditions.add(`scope = ${INTEGER_PARAMETER}`, scope)
+    conditions.add(`type = ${TEXT_PARAMETER}`, query.type)
     conditions.add('createdAt < ?', query.createdBefore)
     conditions.add('createdAt > ?', query.createdAfter)
     conditions.add('actualCreatedAt < ?', query.updatedBefore)
@@ -268,7 +268,7 @@ export class EventDatabase {
     if (statement === undefined) {
       statement = this.#database
         .prepare<unknown[], number>(
-          `SELECT rowid FROM events INDEXED BY ${index} WHERE ${where} ORDER BY ${orderOf(isAscending)} LIMIT ?`,
+          `SELECT rowid FROM events INDEXED BY ${index} WHERE ${where} ORDER BY ${orderOf(isAscending)} LIMIT ${INTEGER_PARAMETER}`,
         )
         .pluck()
       this.#lists.set(key, statement)

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3'
 import type { ScopeId } from '../model/scope.ts'
+import { INTEGER_PARAMETER, TEXT_PARAMETER } from '../runtime/sqlite.ts'
 
 /**
  * The events of a device, and of a user, found among all.
@@ -178,13 +179,14 @@ export class OwnedEvents {
     if (statement === undefined) {
       const [beyond, direction] = isAscending ? ['>', 'ASC'] : ['<', 'DESC']
       // CROSS, so that the events are looked up by the rows, whatever the conditions are.
+      const integer = INTEGER_PARAMETER
       const events = key === '' ? '' : 'CROSS JOIN events e ON e.rowid = o.place'
       statement = this.#database.prepare(
         `SELECT o.place AS offset, o.createdAt FROM owners o ${events}
-           WHERE o.block = ? AND o.scope = ? AND o.isUser = ? AND o.owner = ?
+           WHERE o.block = ${integer} AND o.scope = ${integer} AND o.isUser = ${integer} AND o.owner = ${TEXT_PARAMETER}
              AND o.createdAt < ? AND o.createdAt > ? AND (o.createdAt ${beyond} ? OR o.place ${beyond} ?)
              ${key === '' ? '' : `AND ${key}`}
-           ORDER BY o.createdAt ${direction}, o.place ${direction} LIMIT ?`,
+           ORDER BY o.createdAt ${direction}, o.place ${direction} LIMIT ${integer}`,
       )
       this.#finds.set(name, statement)
     }

@@ -14,8 +14,9 @@ const SHARED_MEMORY_BYTES = 32 * 1024
 
 /**
  * Parameters for statements that run often. SQLite prepares a statement anew whenever a parameter that its planner looks
- * at gets a value: each `LIMIT ?`, and what is compared with an index of a file with statistics. That takes 5 to 20 µs,
- * some ten times as long as finding a row. The planner does not look into a cast.
+ * at gets a value: each `LIMIT ?`, what must equal the first column of an index whose values may repeat, and in a file
+ * with statistics also what is only compared. That takes 5 to 20 µs, some ten times as long as finding a row. The planner
+ * does not look into a cast.
  */
 export const INTEGER_PARAMETER = 'CAST(? AS INTEGER)'
 export const TEXT_PARAMETER = 'CAST(? AS TEXT)'
