@@ -3252,7 +3252,7 @@ export interface components {
                     event?: {
                         /** @description The type of an event, or the name of a conversion; not that of a trip event. */
                         type: string;
-                        /** @description Of the geofence or beacon. */
+                        /** @description The tag of the geofence or beacon. */
                         tag?: string;
                         externalId?: string;
                         /** @description The chain of the place. */
@@ -3538,7 +3538,7 @@ export interface components {
             repeated: number;
             refused: number;
             deleted: number;
-            /** @description The share of all geofences written by runs that would have been deleted. It is more than maxDeleteShare, so nothing was deleted. */
+            /** @description How many geofences would have been deleted (`count`) of all that runs wrote (`of`). This is a larger share than maxDeleteShare, so nothing was deleted. */
             deletionHeld?: {
                 count: number;
                 of: number;
@@ -3578,7 +3578,7 @@ export interface components {
             enabled?: boolean | string;
             /** @description `http` or `s3`. */
             protocol: string;
-            /** @description For protocol http. */
+            /** @description The settings of a source with the protocol http. */
             http?: {
                 /** @description 1 to 20 addresses, http or https, without a user name. A query that is given as `…` stays as it is. */
                 urls: unknown[] | string;
@@ -3591,7 +3591,7 @@ export interface components {
                     [key: string]: string | null;
                 } | null;
             };
-            /** @description For protocol s3. */
+            /** @description The settings of a source with the protocol s3. */
             s3?: {
                 /** @description The region of the bucket. */
                 region: string;
@@ -3612,7 +3612,7 @@ export interface components {
             time?: string;
             /** @description IANA name; default UTC. */
             timeZone?: string;
-            /** @description Default false. Whether geofences are deleted that a run wrote and that no source contains any more. */
+            /** @description Default false. Whether geofences are deleted that a run wrote and that no source names any more. */
             deleteMissing?: boolean | string;
             /** @description Default 0.1. If more than this share of all geofences written by runs would be deleted, nothing is deleted until a run with `force`. */
             maxDeleteShare?: number | string;
@@ -3629,7 +3629,7 @@ export interface components {
             enabled?: boolean | string;
             /** @description `http` or `s3`. */
             protocol?: string;
-            /** @description For protocol http. */
+            /** @description The settings of a source with the protocol http. */
             http?: {
                 /** @description 1 to 20 addresses, http or https, without a user name. A query that is given as `…` stays as it is. */
                 urls: unknown[] | string;
@@ -3642,7 +3642,7 @@ export interface components {
                     [key: string]: string | null;
                 } | null;
             };
-            /** @description For protocol s3. */
+            /** @description The settings of a source with the protocol s3. */
             s3?: {
                 /** @description The region of the bucket. */
                 region: string;
@@ -3663,7 +3663,7 @@ export interface components {
             time?: string;
             /** @description IANA name; default UTC. */
             timeZone?: string;
-            /** @description Default false. Whether geofences are deleted that a run wrote and that no source contains any more. */
+            /** @description Default false. Whether geofences are deleted that a run wrote and that no source names any more. */
             deleteMissing?: boolean | string;
             /** @description Default 0.1. If more than this share of all geofences written by runs would be deleted, nothing is deleted until a run with `force`. */
             maxDeleteShare?: number | string;
@@ -3748,7 +3748,7 @@ export interface components {
                 formattedAddress: string;
             };
             /**
-             * @description Of an airport.
+             * @description The group of an airport.
              * @enum {string}
              */
             group?: "airport" | "major-us-airport";
@@ -3781,7 +3781,7 @@ export interface components {
         /** MapRegionImport */
         MapRegionImport: {
             _id: string;
-            /** @description Of the region. */
+            /** @description The name of the region. */
             name: string;
             /**
              * @description `completed`: the region is in service. In all other cases, the regions from before stay in service. `interrupted`: the server ended in the meantime.
@@ -4599,13 +4599,13 @@ export interface operations {
                 limit?: number;
                 /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
-                /** @description Those whose `createdAt` (the time of its update, which is in the past for a replay) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (the time of its update, which is in the past for a replay) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description Those whose `createdAt` (the time of its update, which is in the past for a replay) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (the time of its update, which is in the past for a replay) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
-                /** @description Those whose `actualCreatedAt` (when it arrived at the server) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `actualCreatedAt` (when it arrived at the server) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
-                /** @description Those whose `actualCreatedAt` (when it arrived at the server) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `actualCreatedAt` (when it arrived at the server) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
                 /** @description `desc`: newest first, by `createdAt`. */
                 order?: "asc" | "desc";
@@ -5209,13 +5209,13 @@ export interface operations {
                 limit?: number;
                 /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
-                /** @description Those whose `createdAt` (when the first update of the record arrived at the server) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when the first update of the record arrived at the server) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description Those whose `createdAt` (when the first update of the record arrived at the server) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when the first update of the record arrived at the server) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
-                /** @description Those whose `updatedAt` (the time of the last update, which is in the past for a replay) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (the time of the last update, which is in the past for a replay) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
-                /** @description Those whose `updatedAt` (the time of the last update, which is in the past for a replay) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (the time of the last update, which is in the past for a replay) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
             };
             header?: never;
@@ -5473,7 +5473,7 @@ export interface operations {
                 metadata?: {
                     [key: string]: string;
                 };
-                /** @description Those whose `updatedAt` is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only users whose `updatedAt` is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
                 /** @description Metres. Only users whose last location is at least this accurate are found, and those whose location has no accuracy. */
                 maxAccuracy?: number;
@@ -5676,13 +5676,13 @@ export interface operations {
                 limit?: number;
                 /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
-                /** @description Those whose `createdAt` (when the trip was created) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when the trip was created) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description Those whose `createdAt` (when the trip was created) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when the trip was created) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
-                /** @description Those whose `updatedAt` (of the last change or location) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (of the last change or location) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
-                /** @description Those whose `updatedAt` (of the last change or location) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (of the last change or location) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
             };
             header?: never;
@@ -6314,13 +6314,13 @@ export interface operations {
                 text?: string;
                 /** @description Events with at least this `confidence`. */
                 minimumConfidence?: number;
-                /** @description Those whose `createdAt` (the time of its update, which is in the past for a replay) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (the time of its update, which is in the past for a replay) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description Those whose `createdAt` (the time of its update, which is in the past for a replay) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (the time of its update, which is in the past for a replay) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
-                /** @description Those whose `actualCreatedAt` (when it arrived at the server) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `actualCreatedAt` (when it arrived at the server) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
-                /** @description Those whose `actualCreatedAt` (when it arrived at the server) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `actualCreatedAt` (when it arrived at the server) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
             };
             header?: never;
@@ -6529,13 +6529,13 @@ export interface operations {
                 };
                 /** @description A text to look for in the description, tag and externalId. Upper and lower case are equal. */
                 text?: string;
-                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
-                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
-                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
                 /**
                  * @description Maximum number of records in the response.
@@ -6624,13 +6624,13 @@ export interface operations {
                  * @example wedding
                  */
                 text?: string;
-                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
-                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
-                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
                 /** @description Must be true if there is no filter. */
                 all?: boolean;
@@ -6679,13 +6679,13 @@ export interface operations {
                  * @example wedding
                  */
                 text?: string;
-                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
-                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
-                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
                 /** @description Must be true if there is no filter. */
                 all?: boolean;
@@ -6999,7 +6999,7 @@ export interface operations {
                  */
                 box: string;
                 /**
-                 * @description Of the cells.
+                 * @description The zoom of the cells.
                  * @example 12
                  */
                 zoom: number;
@@ -7043,13 +7043,13 @@ export interface operations {
                 };
                 /** @description A text to look for in the description, tag and externalId. Upper and lower case are equal. */
                 text?: string;
-                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
-                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
-                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
                 /** @description Maximum number of records in the response. */
                 limit?: number;
@@ -7132,13 +7132,13 @@ export interface operations {
                 };
                 /** @description A text to look for in the description, tag and externalId. Upper and lower case are equal. */
                 text?: string;
-                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
-                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
-                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
                 /** @description Must be true if there is no filter. */
                 all?: boolean;
@@ -7184,13 +7184,13 @@ export interface operations {
                 };
                 /** @description A text to look for in the description, tag and externalId. Upper and lower case are equal. */
                 text?: string;
-                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
-                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
-                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
                 /** @description Must be true if there is no filter. */
                 all?: boolean;
@@ -7481,9 +7481,9 @@ export interface operations {
                 limit?: number;
                 /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
-                /** @description Those whose `createdAt` (when it began, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it began, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description Those whose `createdAt` (when it began, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it began, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
             };
             header?: never;
@@ -7641,9 +7641,9 @@ export interface operations {
                 limit?: number;
                 /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
-                /** @description Those whose `createdAt` (when it began, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it began, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description Those whose `createdAt` (when it began, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it began, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
             };
             header?: never;
@@ -8693,9 +8693,9 @@ export interface operations {
                 limit?: number;
                 /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
-                /** @description Those whose `createdAt` (when it was asked for, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was asked for, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description Those whose `createdAt` (when it was asked for, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was asked for, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
             };
             header?: never;
@@ -9347,7 +9347,7 @@ export interface operations {
                 departureTime?: string | number;
                 /** @description Direction of travel at the first location, degrees clockwise from north. */
                 heading?: number;
-                /** @description How many other routes to return after the best one, at most 2. Only with exactly two locations; together with `departureTime`, only the best route is returned. */
+                /** @description Whether to return up to 2 other routes after the best one. Only with exactly two locations; together with `departureTime`, only the best route is returned. */
                 alternatives?: boolean;
                 /** @description Language of all texts. */
                 lang?: "de" | "en" | "es" | "fr" | "ja" | "ko" | "pt" | "ru";
@@ -9376,7 +9376,7 @@ export interface operations {
                     } & {
                         /** @description The first route is the best one, by its time and its turns together, so another one may take less time. */
                         routes: {
-                            /** @description Duration of the journey. */
+                            /** @description The duration of the journey. */
                             duration: {
                                 /** @description Minutes. */
                                 value: number;
@@ -9414,7 +9414,7 @@ export interface operations {
                                     latitude: number;
                                     longitude: number;
                                 };
-                                /** @description Duration of the journey. */
+                                /** @description The duration of the journey. */
                                 duration: {
                                     /** @description Minutes. */
                                     value: number;
@@ -9450,7 +9450,7 @@ export interface operations {
                                         /** @example 5.6 mi */
                                         text: string;
                                     };
-                                    /** @description Duration of the journey. */
+                                    /** @description The duration of the journey. */
                                     duration: {
                                         /** @description Minutes. */
                                         value: number;
@@ -9495,7 +9495,7 @@ export interface operations {
                                     manuever: string;
                                     /** @description Empty if the road has neither name nor number. */
                                     street_name: string;
-                                    /** @description For exits: the number on the sign, or else the destination. */
+                                    /** @description At an exit: its number as on the sign, or else its destination. */
                                     exit_name?: string;
                                 }[];
                             }[];
@@ -9552,7 +9552,7 @@ export interface operations {
                                 /** @example 5.6 mi */
                                 text: string;
                             };
-                            /** @description Duration of the journey. */
+                            /** @description The duration of the journey. */
                             duration: {
                                 /** @description Minutes. */
                                 value: number;
@@ -9583,7 +9583,7 @@ export interface operations {
                                     /** @example 5.6 mi */
                                     text: string;
                                 };
-                                /** @description Duration of the journey. */
+                                /** @description The duration of the journey. */
                                 duration: {
                                     /** @description Minutes. */
                                     value: number;
@@ -9876,7 +9876,7 @@ export interface operations {
                             addressLabel?: string;
                             /** @description The name of the place. Such a result has no `addressLabel`. */
                             placeLabel?: string;
-                            /** @description Of a place. */
+                            /** @description The categories of a place. */
                             categories?: string[];
                             /** @description House number. */
                             number?: string;
@@ -9996,7 +9996,7 @@ export interface operations {
                             addressLabel?: string;
                             /** @description The name of the place. Such a result has no `addressLabel`. */
                             placeLabel?: string;
-                            /** @description Of a place. */
+                            /** @description The categories of a place. */
                             categories?: string[];
                             /** @description House number. */
                             number?: string;
@@ -10129,7 +10129,7 @@ export interface operations {
                             addressLabel?: string;
                             /** @description The name of the place. Such a result has no `addressLabel`. */
                             placeLabel?: string;
-                            /** @description Of a place. */
+                            /** @description The categories of a place. */
                             categories?: string[];
                             /** @description House number. */
                             number?: string;
@@ -10251,7 +10251,7 @@ export interface operations {
                             addressLabel?: string;
                             /** @description The name of the place. Such a result has no `addressLabel`. */
                             placeLabel?: string;
-                            /** @description Of a place. */
+                            /** @description The categories of a place. */
                             categories?: string[];
                             /** @description House number. */
                             number?: string;
@@ -10557,7 +10557,7 @@ export interface operations {
                                 from: string;
                                 /** @description Updates that were accepted, by all gateways together. */
                                 updates: number;
-                                /** @description By `createdAt`; null if more than a million events are in the time of the request. */
+                                /** @description The events whose `createdAt` is in the interval. It is null if more than a million events are in the time of the request. */
                                 events: number | null;
                             }[];
                             totals: {
@@ -11181,9 +11181,9 @@ export interface operations {
                 limit?: number;
                 /** @description The `_id` of a record: the response has the records after it in the order of the list. The record need not match the filters. For the next page, send the `_id` of the last record that you have. */
                 before?: string;
-                /** @description Those whose `createdAt` (when it was made, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was made, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description Those whose `createdAt` (when it was made, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was made, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
             };
             header?: never;
@@ -11286,13 +11286,13 @@ export interface operations {
                 };
                 /** @description A text to look for in the description, tag and externalId. Upper and lower case are equal. */
                 text?: string;
-                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
-                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
-                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Only records whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
                 /** @description Maximum number of records in the response. */
                 limit?: number;

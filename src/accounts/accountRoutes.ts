@@ -126,7 +126,8 @@ export function accountRoutes({ accounts, edits }: People): Route[] {
       path: '/v1/accounts/:id/invitation',
       forPages: true,
       summary: 'Make a new link for an account',
-      description: 'For a forgotten password. Older links and all sessions of the account end.',
+      description:
+        'To be used when a password was forgotten. Older links and all sessions of the account end.',
       params: Id,
       answers: { 200: InvitationAnswer },
       handler: async (call) =>

@@ -67,7 +67,7 @@ const SignedInAnswer = Type.Object(
   { title: 'SignedIn' },
 )
 
-/** The answers to an attempt to prove who one is that fails. */
+/** The answers to a request in which somebody fails to prove who they are. */
 const REFUSALS = {
   401: Type.Object({}, { description: 'The credentials are wrong; the answer does not say which part.' }),
   429: Type.Object({}, { description: 'Too many failed attempts.' }),

@@ -25,8 +25,8 @@ export const PageAnswers = {
  */
 export function createdQuery(created: string) {
   return {
-    createdBefore: Type.Optional(dateText(`Those whose \`createdAt\` (${created}) is earlier.`)),
-    createdAfter: Type.Optional(dateText(`Those whose \`createdAt\` (${created}) is later.`)),
+    createdBefore: Type.Optional(dateText(`Only records whose \`createdAt\` (${created}) is earlier.`)),
+    createdAfter: Type.Optional(dateText(`Only records whose \`createdAt\` (${created}) is later.`)),
   }
 }
 
@@ -43,8 +43,8 @@ export function listQuery(created: string, updated: string) {
 export function boundsQuery(created: string, updated: string) {
   return {
     ...createdQuery(created),
-    updatedBefore: Type.Optional(dateText(`Those whose ${updated} is earlier.`)),
-    updatedAfter: Type.Optional(dateText(`Those whose ${updated} is later.`)),
+    updatedBefore: Type.Optional(dateText(`Only records whose ${updated} is earlier.`)),
+    updatedAfter: Type.Optional(dateText(`Only records whose ${updated} is later.`)),
   }
 }
 

@@ -63,7 +63,7 @@ const MapRegionSchema = Type.Object({
 const ImportSchema = Type.Object(
   {
     _id: Type.String(),
-    name: Type.String({ description: 'Of the region.' }),
+    name: Type.String({ description: 'The name of the region.' }),
     status: Type.Enum(['uploading', 'importing', 'completed', 'failed', 'canceled', 'interrupted'], {
       description:
         '`completed`: the region is in service. In all other cases, the regions from before stay in service. `interrupted`: the server ended in the meantime.',

@@ -32,7 +32,8 @@ const Stats = Type.Object({
       from: DateTime,
       updates: Type.Integer({ description: 'Updates that were accepted, by all gateways together.' }),
       events: Type.Union([Type.Integer(), Type.Null()], {
-        description: 'By `createdAt`; null if more than a million events are in the time of the request.',
+        description:
+          'The events whose `createdAt` is in the interval. It is null if more than a million events are in the time of the request.',
       }),
     }),
   ),

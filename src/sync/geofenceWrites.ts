@@ -6,9 +6,10 @@ import type { SyncRun } from '../registry/sync/syncRows.ts'
 import { kept, type RunState } from './syncRunState.ts'
 
 /**
- * The most writes of a transaction. Of a registry that processes share it costs a round trip, and with the marks it must
- * fit into an atomic batch. In a process of its own it is made at once, while nobody has a turn; and more than fifty count as
- * one of many in the audit.
+ * The most writes of a transaction. If processes share the registry, a transaction costs a round trip, and together with the
+ * marks it must fit into one atomic batch. In a registry of one process, a transaction blocks everything else while it is
+ * made, so it has fewer writes. It still has more than fifty, so that its entries in the audit log are counted apart from
+ * those of other edits (see `auditId`).
  */
 const MAX_WRITES = { shared: 200, own: 64 }
 /**

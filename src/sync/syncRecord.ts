@@ -38,7 +38,7 @@ const HttpBody = Type.Object(
       ),
     ),
   },
-  { additionalProperties: false, description: 'For protocol http.' },
+  { additionalProperties: false, description: 'The settings of a source with the protocol http.' },
 )
 
 const S3Body = Type.Object(
@@ -53,7 +53,7 @@ const S3Body = Type.Object(
       BooleanOrText('Whether the bucket is in the path. Default: true with an endpoint.'),
     ),
   },
-  { additionalProperties: false, description: 'For protocol s3.' },
+  { additionalProperties: false, description: 'The settings of a source with the protocol s3.' },
 )
 
 /** The members that a protocol requires. */
@@ -77,7 +77,7 @@ export const SyncBody = Type.Object(
     timeZone: Type.Optional(Text(64, 'IANA name; default UTC.')),
     deleteMissing: Type.Optional(
       BooleanOrText(
-        'Default false. Whether geofences are deleted that a run wrote and that no source contains any more.',
+        'Default false. Whether geofences are deleted that a run wrote and that no source names any more.',
       ),
     ),
     maxDeleteShare: Type.Optional(
@@ -171,7 +171,7 @@ const RunSchema = Type.Object(
         { count: Count(), of: Count() },
         {
           description:
-            'The share of all geofences written by runs that would have been deleted. It is more than maxDeleteShare, so nothing was deleted.',
+            'How many geofences would have been deleted (`count`) of all that runs wrote (`of`). This is a larger share than maxDeleteShare, so nothing was deleted.',
         },
       ),
     ),

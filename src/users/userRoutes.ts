@@ -199,7 +199,7 @@ function searchRoutes({ users, times }: UserRouteParts): Route[] {
           ),
         ),
         metadata: Type.Optional(MetadataFilter),
-        updatedAfter: Type.Optional(dateText('Those whose `updatedAt` is later.')),
+        updatedAfter: Type.Optional(dateText('Only users whose `updatedAt` is later.')),
         maxAccuracy: Type.Optional(
           Type.Number({
             exclusiveMinimum: 0,

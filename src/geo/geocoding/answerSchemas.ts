@@ -46,7 +46,7 @@ export const AddressSchema = Type.Object({
   ),
   addressLabel: text('Number and street in the order of the country, or the name.'),
   placeLabel: text('The name of the place. Such a result has no `addressLabel`.'),
-  categories: Type.Optional(Type.Array(Type.String(), { description: 'Of a place.' })),
+  categories: Type.Optional(Type.Array(Type.String(), { description: 'The categories of a place.' })),
   ...AddressFields,
   timeZone: TimeZone,
   distance: Type.Optional(Type.Integer({ description: 'Metres; 0 inside.' })),
@@ -97,7 +97,7 @@ const PlaceSchema = Type.Object(
     group: Type.Optional(
       Type.Union(
         PLACE_GROUPS.map((group) => Type.Literal(group)),
-        { description: 'Of an airport.' },
+        { description: 'The group of an airport.' },
       ),
     ),
     operatingHours: Type.Optional(

@@ -70,7 +70,7 @@ export function liveMapRoutes(tiles: GeofenceTiles, positions: Positions): Route
           128,
           '`west,south,east,north` in degrees; if west is greater than east, it crosses the antimeridian.',
         ),
-        zoom: Type.Integer({ minimum: 0, maximum: MAX_CELL_ZOOM, description: 'Of the cells.' }),
+        zoom: Type.Integer({ minimum: 0, maximum: MAX_CELL_ZOOM, description: 'The zoom of the cells.' }),
       }),
       answers: {
         200: Type.Object({

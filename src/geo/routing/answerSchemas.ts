@@ -20,7 +20,7 @@ export const Duration = Type.Object(
     value: Type.Number({ description: 'Minutes.' }),
     text: Type.String({ examples: ['20 mins', '1 hr 38 min'] }),
   },
-  { description: 'Duration of the journey.' },
+  { description: 'The duration of the journey.' },
 )
 export const LatLonSchema = Type.Object({ latitude: Type.Number(), longitude: Type.Number() })
 

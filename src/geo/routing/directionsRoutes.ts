@@ -60,7 +60,7 @@ const Step = Type.Object({
   }),
   street_name: Type.String({ description: 'Empty if the road has neither name nor number.' }),
   exit_name: Type.Optional(
-    Type.String({ description: 'For exits: the number on the sign, or else the destination.' }),
+    Type.String({ description: 'At an exit: its number as on the sign, or else its destination.' }),
   ),
 })
 
@@ -100,7 +100,7 @@ export function directionsRoutes(engines: RoutingEngines): Route[] {
           Type.Boolean({
             default: false,
             description:
-              `How many other routes to return after the best one, at most ${ALTERNATIVES}. Only with exactly two locations; together with ` +
+              `Whether to return up to ${ALTERNATIVES} other routes after the best one. Only with exactly two locations; together with ` +
               '`departureTime`, only the best route is returned.',
           }),
         ),

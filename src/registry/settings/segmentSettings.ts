@@ -62,7 +62,7 @@ const Rule = Type.Object(
           type: Type.String({
             description: 'The type of an event, or the name of a conversion; not that of a trip event.',
           }),
-          tag: Type.Optional(Type.String({ description: 'Of the geofence or beacon.' })),
+          tag: Type.Optional(Type.String({ description: 'The tag of the geofence or beacon.' })),
           externalId: Type.Optional(Type.String()),
           chain: Slug('The chain of the place.'),
           category: Slug('A category of the place.'),

@@ -22,7 +22,7 @@ const TAG = 'Import and export'
 const GEO_JSON_TYPE = 'application/geo+json'
 const FEATURE_TEXT =
   ' A GeoJSON file (Content-Type `application/geo+json`) is a FeatureCollection, as an export or another program writes it. Its features are imported like rows: the fields are the ' +
-  'properties of each feature. If it has no `externalId`, its `id` is used, and without a `description`, its property `name`. The geometry is a Polygon of one ring, or a Point with the ' +
+  'properties of each feature. If it has no `externalId`, its `id` is used, and without a `description`, its property `name`. The geometry is a Polygon of one ring, a MultiPolygon of one polygon, or a Point with the ' +
   'property `radius`.'
 const MAX_FILE_BYTES = 256 * 1024 * 1024
 
