@@ -24,6 +24,47 @@ t.test('a drive along streets: started, approaching, arrived, with the ETA of th
   driveAlongStreets(t, api),
 )
 
+t.test('the route of a trip that has ended is matched in its mode, as /v1/route/match does it', async (t) => {
+  // On foot, it is shorter: some of these streets are one-way, and some are for people on foot alone.
+  const query =
+    'origin=-34.906,-56.2&destination=-34.909,-56.19&modes=car,foot&units=metric&geometry=linestring'
+  const { car, foot } = (await good('GET', `/v1/route/distance?${query}`)).routes
+  t.ok(foot.distance.value < 0.9 * car.distance.value)
+  const began = Date.now() - 3_600_000
+  const path = foot.geometry.coordinates.map(([longitude, latitude]: readonly number[], i: number) => ({
+    coordinates: `${latitude},${longitude}`,
+    createdAt: new Date(began + i * 30_000).toISOString(),
+  }))
+  const lengths: Record<string, number> = {}
+  for (const mode of ['car', 'foot']) {
+    const tripOptions = { externalId: `walk by ${mode}`, mode, ...HOME }
+    for (const { coordinates, createdAt } of path) {
+      const [latitude, longitude] = coordinates.split(',').map(Number)
+      const update = { deviceId: mode, latitude, longitude, accuracy: 5, updatedAt: createdAt, tripOptions }
+      await good('POST', '/v1/track', update)
+    }
+    await good('PATCH', `/v1/trips/${tripOptions.externalId}/update`, { status: 'completed' })
+    const route = await good(
+      'GET',
+      `/v1/trips/${tripOptions.externalId}/route?units=metric&geometry=linestring`,
+    )
+    const asked = { path, mode, units: 'metric', geometry: 'linestring' }
+    const { distance, geometry } = await good('POST', '/v1/route/match', asked)
+    t.equal(route.matched, true, mode)
+    t.strictSame(route.geometry, geometry, `${mode}: the same line`)
+    t.ok(
+      Math.abs(route.distance.value - distance.value) < 1,
+      `${route.distance.value} and ${distance.value} m`,
+    )
+    lengths[mode] = route.distance.value
+  }
+  t.ok(
+    Math.abs(lengths['foot']! - foot.distance.value) < 0.05 * foot.distance.value,
+    'the way that was walked',
+  )
+  t.ok(Math.abs(lengths['car']! - lengths['foot']!) > 50, `not that of a car: ${JSON.stringify(lengths)}`)
+})
+
 t.test('no road within 1 km, or no region: the straight line', async (t) => {
   const track = (deviceId: string, latitude: number, longitude: number) => {
     const tripOptions = { externalId: deviceId, ...HOME }
