@@ -2601,7 +2601,7 @@ export interface components {
             /** @description The `_id` of the leg whose destination is the trip’s. */
             currentLeg?: string;
             currentLegId?: string;
-            /** @description The user who moved the trip last. With a publishable key, only if the `userId` in the body is that of the trip. */
+            /** @description The user who moved the trip last; before that, the latest record of its `userId`. With a publishable key, only if the `userId` in the body is that of the trip. */
             user?: {
                 _id: string;
                 userId?: string;
@@ -5979,7 +5979,7 @@ export interface operations {
                         /** @description The `_id` of the leg whose destination is the trip’s. */
                         currentLeg?: string;
                         currentLegId?: string;
-                        /** @description The user who moved the trip last. With a publishable key, only if the `userId` in the body is that of the trip. */
+                        /** @description The user who moved the trip last; before that, the latest record of its `userId`. With a publishable key, only if the `userId` in the body is that of the trip. */
                         user?: {
                             _id: string;
                             userId?: string;

@@ -13,7 +13,7 @@ export const TripRecord = Type.Object(
         { _id: Type.String(), userId: Type.Optional(Type.String()), deviceId: Type.String() },
         {
           description:
-            'The user who moved the trip last. With a publishable key, only if the `userId` in the body is that of the trip.',
+            'The user who moved the trip last; before that, the latest record of its `userId`. With a publishable key, only if the `userId` in the body is that of the trip.',
         },
       ),
     ),

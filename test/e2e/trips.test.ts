@@ -149,6 +149,25 @@ t.test('a trip that has ended is restarted under its `_id`', async (t) => {
   t.equal((await get(`/${externalId}`)).body.trip._id, _id, 'the active one, not the latest')
 })
 
+t.test('a trip that nobody moves has the latest record of its user, also after its end', async (t) => {
+  const track = (deviceId: string, userId: string) =>
+    server.api('POST', '/v1/track', { deviceId, userId, latitude: 1, longitude: 2, accuracy: 5 })
+  const userOf = async ({ externalId }: Body) => (await get(`/${externalId}`)).body.trip.user
+  const first = (await track('first phone', 'walker')).body.user
+  const user = { _id: first._id, userId: 'walker', deviceId: 'first phone' }
+  const made = await trip({ userId: 'walker' })
+  t.strictSame(await userOf(made), user)
+  const ended = await patch(made._id, { status: 'canceled' })
+  t.strictSame([ended.body.trip.user, ended.body.events[0].user], [user, user])
+  await track('second phone', 'walker')
+  t.strictSame(await userOf(made), user, 'as it was at the end')
+  const unknown = await trip({ userId: 'nobody yet' })
+  t.equal(await userOf(unknown), undefined, 'there is no record')
+  await patch(unknown._id, { status: 'completed' })
+  await track('third phone', 'nobody yet')
+  t.equal(await userOf(unknown), undefined, 'there was none at the end')
+})
+
 t.test('what a publishable key sees', async (t) => {
   const { _id, externalId } = await trip({ userId: 'zoe' })
   await server.api('POST', '/v1/track', {
