@@ -20,7 +20,7 @@ import { PlaceDatabase } from '../src/geo/placeDatabase/reader.ts'
 import { buildWorld } from '../src/geo/world/worldBuilder.ts'
 import { WorldDatabase } from '../src/geo/world/worldDatabase.ts'
 import { quantile, rounded, thousands } from './figures.ts'
-import { distinctHouses, SPELLINGS } from './load/addressQuestions.ts'
+import { distinctHouses, housesIn, SPELLINGS } from './load/addressQuestions.ts'
 import { millionRows } from './load/millionRows.ts'
 import { searchRows, STATED_SEARCHES } from './load/searchRows.ts'
 import { measureTracking } from './load/trackedServer.ts'
@@ -170,7 +170,7 @@ try {
 
 /** Completions, forward and reverse questions in turn, of addresses of the sample. */
 function drawSearch(file: string): (random: () => number) => string {
-  const houses = distinctHouses(file)
+  const houses = distinctHouses(housesIn(file))
   let turn = 0
   return (random) => {
     const house = houses[Math.floor(random() * houses.length)]!

@@ -13,11 +13,18 @@ export interface House {
   readonly position: Position
 }
 
+export interface Street {
+  readonly id: number
+  readonly name: string
+  readonly city: string | null
+  readonly position: Position
+}
+
 /** Houses with the same street and number within this distance are one answer. */
 export const SAME_METERS = 50
 
-/** The houses of a place database of which the street and number occur once within 50 m. */
-export function distinctHouses(file: string): House[] {
+/** All houses of a place database. */
+export function housesIn(file: string): House[] {
   const database = new Database(file, { readonly: true })
   type Row = Omit<House, 'position'> & { readonly x: number; readonly y: number }
   const rows = database
@@ -27,15 +34,35 @@ export function distinctHouses(file: string): House[] {
     )
     .all() as Row[]
   database.close()
+  return rows.map(({ x, y, ...house }) => ({ ...house, position: [x / UNITS, y / UNITS] }))
+}
+
+/** All streets of a place database, also those without houses. */
+export function streetsIn(file: string): Street[] {
+  const database = new Database(file, { readonly: true })
+  type Row = Omit<Street, 'position'> & { readonly x: number; readonly y: number }
+  const rows = database
+    .prepare(
+      `SELECT street.id, text AS name, (SELECT text FROM label WHERE id = city) AS city, x, y
+       FROM street JOIN label ON label.id = street.name`,
+    )
+    .all() as Row[]
+  database.close()
+  return rows.map(({ x, y, ...street }) => ({ ...street, position: [x / UNITS, y / UNITS] }))
+}
+
+/** Those of the houses of which the street and number occur once within 50 m. */
+export function distinctHouses(houses: readonly House[]): House[] {
   const groups = new Map<string, House[]>()
-  for (const { number, street, streetId, city, x, y } of rows) {
-    const key = `${number}\n${street.toLowerCase()}`
-    const house = { number, street, streetId, city, position: [x / UNITS, y / UNITS] as const }
-    groups.set(key, [...(groups.get(key) ?? []), house])
+  for (const house of houses) {
+    const key = `${house.number}\n${house.street.toLowerCase()}`
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [house])
+    else group.push(house)
   }
-  return [...groups.values()].flatMap((houses) =>
-    houses.every(({ position }) => metersBetween(position, houses[0]!.position) <= SAME_METERS)
-      ? [houses[0]!]
+  return [...groups.values()].flatMap((group) =>
+    group.every(({ position }) => metersBetween(position, group[0]!.position) <= SAME_METERS)
+      ? [group[0]!]
       : [],
   )
 }
@@ -89,7 +116,8 @@ const ABBREVIATIONS: Readonly<Record<string, string>> = {
   Road: 'Rd',
 }
 
-function abbreviated(street: string): string {
+/** The street with the usual abbreviations of its words. */
+export function abbreviated(street: string): string {
   const words = street.split(' ').map((word) => ABBREVIATIONS[word] ?? word)
   return words.join(' ').replace(/strasse$/, 'str')
 }

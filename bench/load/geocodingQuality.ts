@@ -1,6 +1,8 @@
 /** Counts the right answers of geocoding for one place database. */
 import { autocomplete } from '../../src/geo/geocoding/autocomplete.ts'
 import { forward } from '../../src/geo/geocoding/forward.ts'
+import type { Address } from '../../src/geo/geocoding/port.ts'
+import { reverse } from '../../src/geo/geocoding/reverse.ts'
 import { houseBetween } from '../../src/geo/geocoding/interpolation.ts'
 import { SEARCH_LAYERS } from '../../src/geo/geocoding/parameters.ts'
 import { SearchSources } from '../../src/geo/geocoding/sources.ts'
@@ -11,15 +13,9 @@ import { numberKey, numberValue } from '../../src/geo/records/houseNumbers.ts'
 import { WorldDatabase } from '../../src/geo/world/worldDatabase.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { quantile, rounded } from '../figures.ts'
+import { metersBetween, type House } from './addressQuestions.ts'
+import { askAll, type Geocoder, type Questions } from './geocoderQuestions.ts'
 import { StreetCourses } from './streetCourse.ts'
-import {
-  distinctHouses,
-  metersBetween,
-  SAME_METERS,
-  SPELLINGS,
-  type House,
-  type Manner,
-} from './addressQuestions.ts'
 
 export interface QualityRow {
   readonly region: string
@@ -29,6 +25,11 @@ export interface QualityRow {
   readonly percent: number
   /** The percentage to reach; undefined where none is stated. */
   readonly least: number | undefined
+  /** CPU of a search, milliseconds, where that is measured. */
+  readonly cpuMs?: number
+  /** The share of the other geocoder's answers that are right, and its CPU of a search, where it is asked. */
+  readonly addok?: number
+  readonly addokCpuMs?: number
 }
 
 /** The percentages to reach, by row. */
@@ -39,157 +40,119 @@ const LEAST: Readonly<Record<string, number>> = {
   'without the city': 98.5,
   'number at the other end': 98.5,
   'one wrong letter': 95,
+  'a street after 60 % of its letters': 88,
+  'the same, by houses': 93,
+  'the nearest house': 99.9,
 }
-const LEAST_COMPLETED = 88
-const LEAST_COMPLETED_WEIGHTED = 93
-const LEAST_NEAREST = 99.9
+const BETWEEN = 'between its neighbours'
 const LEAST_INTERPOLATED = 90
 const INTERPOLATED_METERS = 20
 /** The distance between two known numbers, as in the rule of interpolation. */
 const MOST_NUMBERS_APART = 200
 const MOST_LOOKED_AT = 100
-const LETTERS_SHARE = 0.6
 const FIRST = 5
 const NOW = Date.UTC(2026, 0, 1)
 
-export function measureQuality(job: {
+export async function measureQuality(job: {
   readonly name: string
   readonly file: string
   readonly bounds: readonly [number, number, number, number]
   readonly world: string
-  readonly manner: Manner
-  readonly count: number
-  readonly random: () => number
+  readonly questions: Questions
   /** Told how far from the truth each house that was left out is placed, in metres. */
   readonly onPlaced?: (meters: readonly number[]) => void
-}): QualityRow[] {
-  const { name, file, bounds, manner, count, random, onPlaced } = job
+}): Promise<QualityRow[]> {
+  const { name, file, bounds, questions, onPlaced } = job
   const records = new PlaceDatabase(file)
   const world = new WorldDatabase(job.world)
-  const sources = new SearchSources([{ records, bounds }], world)
-  const houses = distinctHouses(file)
-  const drawn = someOf(houses, count, random)
-  const draw = (): House => houses[Math.floor(random() * houses.length)]!
-  const row = (question: string, asked: number, right: number, least: number | undefined): QualityRow => ({
+  const answers = await askAll(ringfence(records, bounds, world), questions)
+  const rows = answers.map(({ question, asked, right, milliseconds }): QualityRow => ({
     region: name,
     question,
     asked,
-    percent: rounded((100 * right) / Math.max(1, asked), 2),
-    least,
-  })
-  const common = { layers: SEARCH_LAYERS, countries: [], language: 'en', now: NOW } as const
-  const rows: QualityRow[] = []
-  for (const [spelling, write] of Object.entries(SPELLINGS)) {
-    let [asked, right] = [0, 0]
-    for (const house of drawn) {
-      const query = write(house, manner, random)
-      if (query === undefined) continue
-      asked++
-      const [first] = forward(sources, { ...common, query })
-      if (first !== undefined && metersBetween(house.position, positionOf(first)) <= SAME_METERS) right++
-    }
-    rows.push(row(spelling, asked, right, LEAST[spelling]))
-  }
-  const streets = [...new Map(houses.map((house) => [house.streetId, house])).values()]
-  const isCompleted = ({ street, position: near }: House): boolean => {
-    const query = street.slice(0, Math.ceil(street.length * LETTERS_SHARE))
-    const question = { ...common, query, near, limit: FIRST, postalCode: undefined, isMailable: false }
-    const found = autocomplete(sources, { ...question, isAddressOnly: false })
-    return found.some((one) => one.street?.toLowerCase() === street.toLowerCase())
-  }
-  const completed = (drawOne: () => House): number =>
-    Array.from({ length: count }, drawOne).filter(isCompleted).length
-  const drawStreet = (): House => streets[Math.floor(random() * streets.length)]!
-  rows.push(row('a street after 60 % of its letters', count, completed(drawStreet), LEAST_COMPLETED))
-  rows.push(row('the same, by houses', count, completed(draw), LEAST_COMPLETED_WEIGHTED))
-  rows.push(row('the nearest house', count, nearest(records, houses, count, random), LEAST_NEAREST))
+    percent: percentOf(right, asked),
+    least: LEAST[question],
+    cpuMs: rounded(milliseconds, 2),
+  }))
   const courses = new StreetCourses(file)
-  const errors = leftOut(records, courses, drawn)
+  const errors = leftOut(records, courses, questions.drawn)
   courses.close()
+  records.close()
+  world.close()
   const [placed, best] = [errors.map(({ meters }) => meters), errors.map(({ atBest }) => atBest)]
   const alongStreet = errors.map(({ atStreet }) => atStreet)
   onPlaced?.(placed)
-  rows.push(nearRow(name, placed))
-  rows.push(row('the best place between them, 20 m', errors.length, best.filter(isNear).length, undefined))
   rows.push(
-    row('the best place along the street, 20 m', errors.length, alongStreet.filter(isNear).length, undefined),
+    nearRow(name, BETWEEN, placed, LEAST_INTERPOLATED),
+    nearRow(name, 'the best place between them', best),
+    nearRow(name, 'the best place along the street', alongStreet),
+    medianRow(name, BETWEEN, placed),
+    medianRow(name, 'the best place between them', best),
+    medianRow(name, 'the best place along the street', alongStreet),
   )
-  for (const [question, meters] of [
-    ['between its neighbours, median in metres', placed],
-    ['the best place between them, median in metres', best],
-    ['the best place along the street, median in metres', alongStreet],
-  ] as const)
-    rows.push(medianRow(name, question, meters))
-  records.close()
-  world.close()
   return rows
+}
+
+/** Ringfence with one region, in this thread. */
+function ringfence(
+  records: PlaceRecords,
+  bounds: readonly [number, number, number, number],
+  world: WorldDatabase,
+): Geocoder {
+  const sources = new SearchSources([{ records, bounds }], world)
+  const common = { language: 'en', now: NOW } as const
+  const search = { ...common, layers: SEARCH_LAYERS, countries: [] }
+  const completion = { limit: FIRST, postalCode: undefined, isMailable: false, isAddressOnly: false }
+  const positionOf = (first: Address | undefined): Position | undefined =>
+    first && [first.longitude, first.latitude]
+  let searches = 0
+  return {
+    find(query) {
+      searches++
+      return positionOf(forward(sources, { ...search, query })[0])
+    },
+    complete(query, near) {
+      searches++
+      const found = autocomplete(sources, { ...search, ...completion, query, near })
+      return found.flatMap(({ street }) => street ?? [])
+    },
+    nearest(position) {
+      searches++
+      const question = { ...common, position, layers: ['address'] } as const
+      return positionOf(reverse({ regions: [records], world }, question)[0])
+    },
+    spent() {
+      const { user, system } = process.cpuUsage()
+      return { searches, cpuSeconds: (user + system) / 1e6 }
+    },
+  }
 }
 
 /** How near the houses of all regions together are placed. */
 export function allPlacedRows(meters: readonly number[]): QualityRow[] {
   const region = 'all together'
-  return [nearRow(region, meters), medianRow(region, 'between its neighbours, median in metres', meters)]
+  return [nearRow(region, BETWEEN, meters, LEAST_INTERPOLATED), medianRow(region, BETWEEN, meters)]
 }
 
 function isNear(meters: number): boolean {
   return meters <= INTERPOLATED_METERS
 }
 
-function nearRow(region: string, meters: readonly number[]): QualityRow {
-  const near = meters.filter(isNear).length
-  return {
-    region,
-    question: 'between its neighbours, 20 m',
-    asked: meters.length,
-    percent: rounded((100 * near) / Math.max(1, meters.length), 2),
-    least: LEAST_INTERPOLATED,
-  }
+/** @param least the percentage to reach, where one is stated */
+function nearRow(region: string, what: string, meters: readonly number[], least?: number): QualityRow {
+  const percent = percentOf(meters.filter(isNear).length, meters.length)
+  return { region, question: `${what}, 20 m`, asked: meters.length, percent, least }
 }
 
-function medianRow(region: string, question: string, meters: readonly number[]): QualityRow {
+function medianRow(region: string, what: string, meters: readonly number[]): QualityRow {
   const median = meters.length === 0 ? 0 : quantile(Float64Array.from(meters).sort(), 0.5)
+  const question = `${what}, median in metres`
   return { region, question, asked: meters.length, percent: rounded(median, 1), least: undefined }
 }
 
-function positionOf({ latitude, longitude }: { latitude: number; longitude: number }): Position {
-  return [longitude, latitude]
-}
-
-/** Counts how often the answer is no further away than the nearest of all houses. */
-function nearest(
-  records: PlaceRecords,
-  houses: readonly House[],
-  count: number,
-  random: () => number,
-): number {
-  let right = 0
-  for (let i = 0; i < count; i++) {
-    const [x, y] = houses[Math.floor(random() * houses.length)]!.position
-    const point: Position = [x + (random() - 0.5) * 1e-3, y + (random() - 0.5) * 1e-3]
-    const least = houses.reduce(
-      (meters, house) => Math.min(meters, flatMeters(point, house.position)),
-      Infinity,
-    )
-    const found = records.nearestAddress(point, 1000)
-    if (found !== undefined && found.meters <= least * 1.01 + 0.1) right++
-  }
-  return right
-}
-
-/** An approximation that is quicker than the exact distance, and right to a per cent within a kilometre. */
-function flatMeters([x, y]: Position, [px, py]: Position): number {
-  return Math.hypot((px - x) * Math.cos((y * Math.PI) / 180), py - y) * 111_195
-}
-
-/** Draws this many of the houses at random, each at most once. */
-function someOf(houses: readonly House[], count: number, random: () => number): House[] {
-  const left = [...houses]
-  return Array.from({ length: Math.min(count, left.length) }, () => {
-    const at = Math.floor(random() * left.length)
-    const [house] = left.splice(at, 1, left.at(-1)!)
-    left.pop()
-    return house!
-  })
+/** @returns with two digits */
+export function percentOf(right: number, asked: number): number {
+  return rounded((100 * right) / Math.max(1, asked), 2)
 }
 
 /**

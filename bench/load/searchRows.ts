@@ -8,7 +8,7 @@ import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
 import { WorldDatabase } from '../../src/geo/world/worldDatabase.ts'
 import { quantile, rounded } from '../figures.ts'
 import { progress } from '../progress.ts'
-import { distinctHouses, SPELLINGS, type House } from './addressQuestions.ts'
+import { distinctHouses, housesIn, SPELLINGS, type House } from './addressQuestions.ts'
 
 /** The figures to reach. */
 export const STATED_SEARCHES: Readonly<
@@ -37,7 +37,7 @@ export function searchRows(job: {
   const records = new PlaceDatabase(file)
   const world = new WorldDatabase(job.world)
   const sources = new SearchSources([{ records, bounds }], world)
-  const houses = distinctHouses(file)
+  const houses = distinctHouses(housesIn(file))
   const common = { layers: SEARCH_LAYERS, countries: [], language: 'en' } as const
   const find = (query: string): Address[] => forward(sources, { ...common, query, now: Date.now() })
   const complete = (query: string, { position: near }: House): Address[] =>

@@ -1,5 +1,7 @@
 /** How often geocoding finds the right house among the 315,000 of the sample: the thresholds of the bench. */
 import t from 'tap'
+import { distinctHouses, housesIn } from '../../bench/load/addressQuestions.ts'
+import { drawQuestions } from '../../bench/load/geocoderQuestions.ts'
 import { measureQuality } from '../../bench/load/geocodingQuality.ts'
 import { seededRandom } from '../../src/simulation/streets.ts'
 import { samplePlaces } from '../kit/sampleRegion.ts'
@@ -10,14 +12,14 @@ const SEED = 1
 const COUNT = 200
 
 t.test('right answers for addresses of the sample', async (t) => {
-  const rows = measureQuality({
+  const file = await samplePlaces()
+  const manner = { city: 'Montevideo', isNumberFirst: false }
+  const rows = await measureQuality({
     name: 'montevideo',
-    file: await samplePlaces(),
+    file,
     bounds: [-57, -36, -55, -34],
     world: worldFile(),
-    manner: { city: 'Montevideo', isNumberFirst: false },
-    count: COUNT,
-    random: seededRandom(SEED),
+    questions: drawQuestions(distinctHouses(housesIn(file)), manner, COUNT, seededRandom(SEED)),
   })
   t.ok(rows.length > 8)
   for (const { question, percent, least, asked } of rows) {
