@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** Longer than the server takes to note an answer. */
 const NOTED_MS = 200
 
-/** The receiver of the story's webhook: thanks for everything. */
+/** The receiver of the story's webhook. It answers every request with thanks. */
 export class Receiver {
   readonly #server: Server
   #requests = 0
@@ -32,7 +32,7 @@ export class Receiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Resolves once that many requests have come and the sender knows that they have. */
+  /** Resolves once this many requests have arrived and the sender has noted the answers. */
   async until(requests: number): Promise<void> {
     while (this.#requests < requests) await sleep(10)
     await sleep(NOTED_MS)

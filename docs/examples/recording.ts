@@ -1,7 +1,7 @@
 /**
- * Records requests and answers of a running server as the examples of the reference: real ones, made stable. What
- * differs from run to run is replaced by what does not: ids by others in the order in which they appear, the server's
- * times by the minute of the request that they fell into, keys by others of the same kind.
+ * Records real requests and answers of a running server as the examples of the reference. Whatever differs from run to run is
+ * replaced by something stable: ids by others, in the order in which they appear; times of the server by the minute of the
+ * request in which they fell; and keys by others of the same kind.
  */
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,9 +12,9 @@ import { SlowUpload } from './slowUpload.ts'
 // oxlint-disable-next-line typescript/no-explicit-any -- bodies of every shape
 type Json = any
 
-/** What a request is made of; the key is the secret one of the test environment unless it says otherwise. */
+/** A request. Without `key`, it has the secret key of the test environment. */
 export interface ExampleRequest {
-  /** `session`: the cookie of the latest sign-in instead. */
+  /** `session`: the cookie of the latest sign-in instead of a key. */
   readonly key?: 'publishable' | 'secret' | 'none' | 'session'
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | number | boolean>>
@@ -25,21 +25,21 @@ export interface ExampleRequest {
 
 export interface Example extends ExampleRequest {
   readonly summary: string
-  /** The whole answer, where it is JSON. */
+  /** The whole answer, if it is JSON. */
   readonly answer?: Json
-  /** The whole answer, where it is not. */
+  /** The whole answer, if it is not JSON. */
   readonly text?: { readonly contentType: string; readonly content: string }
 }
 
-/** What docs/examples.json holds. */
+/** The content of docs/examples.json. */
 export interface Examples {
-  /** By `POST /v1/track`, as in the route table with `:id`: the first is the main one. */
+  /** By operation, named as in the route table: `GET /v1/users/:id`. The first example is the main one. */
   readonly operations: Readonly<Record<string, readonly Example[]>>
-  /** By status: an answer that refuses. */
+  /** The answers to refused requests, by status. */
   readonly errors: Readonly<Record<string, Json>>
 }
 
-/** The first minute of the recording in the examples; in the past, so that a server takes it as an update's time. */
+/** The first minute of the recording, as the examples show it. It is in the past, so that servers accept it as the time of an update. */
 const STORY_START = Date.UTC(2025, 4, 2, 9, 0, 0)
 const MINUTE = 60_000
 /** Longer than a server takes to start. */
@@ -55,9 +55,9 @@ export class Recording {
   /** Server times at which requests were sent, milliseconds. */
   readonly #sentAt: number[] = []
   readonly #aliases = new Map<string, string>()
-  /** What rotated keys are now. */
+  /** The present keys, some of which are rotated. */
   readonly #keys: Record<string, string> = { publishable: KEYS.testPublishable, secret: KEYS.testSecret }
-  /** Of the latest sign-in. */
+  /** The cookie of the latest sign-in. */
   #cookie = ''
 
   constructor(server: Server) {
@@ -85,8 +85,8 @@ export class Recording {
   }
 
   /**
-   * As {@link show}, of an answer without end: keeps its beginning.
-   * @param blocks how many, divided by blank lines
+   * Like {@link show}, for an answer that does not end: keeps its beginning.
+   * @param blocks how many blocks to keep, which blank lines separate
    */
   follow = async (
     operation: string,
@@ -134,7 +134,7 @@ export class Recording {
     return (await this.#server.api('PUT', path, content, KEYS.liveSecret, type)).body
   }
 
-  /** Begins an import whose file does not end; kept as no example. */
+  /** Begins an import whose file does not end, and keeps no example of it. */
   slowImport = async (kind: string): Promise<{ readonly id: string; end(): Promise<void> }> => {
     const header =
       kind === 'geofences'
@@ -160,17 +160,17 @@ export class Recording {
     this.#keys[kind] = key
   }
 
-  /** Shows a text of this recording, that another one would not have, as another. */
+  /** Replaces a text that only this recording has by another one. */
   alias(text: string, shown: string): void {
     this.#aliases.set(text, shown)
   }
 
-  /** The time, in the examples, of the request that comes next. */
+  /** The time of the next request in the examples. */
   now(): number {
     return STORY_START + this.#sentAt.length * MINUTE
   }
 
-  /** Everything recorded, made stable. */
+  /** Everything that was recorded, made stable. */
   examples(): Examples {
     const ids = new Map<string, string>()
     const idOf = (id: string) => {
@@ -190,7 +190,7 @@ export class Recording {
     return JSON.parse(text) as Examples
   }
 
-  /** A time of the recording, or of the server's start before it, as the minute of its request; others as they are. */
+  /** A time of the recording, or of the server's start before it, becomes the minute of its request; other times stay. */
   #stableDate(date: string): string {
     const time = Date.parse(date)
     if (time < this.#sentAt[0]! - START_MS || time > Date.now()) return date
@@ -203,7 +203,7 @@ export class Recording {
     const [method, template] = operation.split(' ') as [string, string]
     const path = template.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params![name]!))
     const search = query === undefined ? '' : `?${new URLSearchParams(query as Record<string, string>)}`
-    // Later than any time of the answer before, so that each time belongs to one request.
+    // So that the request is later than all times of the answer before it, and each time belongs to one request.
     await sleep(2)
     this.#sentAt.push(Date.now())
     const answer = await this.#server.api(

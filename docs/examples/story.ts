@@ -1,7 +1,7 @@
 /**
- * What the examples of the reference show: a day of a shop in Berlin, from its geofence to the events of its visitors; and its
- * deliveries in Montevideo, which is the sample region.
- * Every operation of the reference that answers JSON occurs; the first example of each is the one that it opens with.
+ * The story that the examples of the reference tell: a day of a shop in Berlin, from its geofence to the events of its
+ * visitors, and the shop's deliveries in Montevideo, which is the sample region.
+ * Every operation of the reference that answers JSON occurs. The reference opens with the first example of each operation.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { KEYS, type ServerOptions } from '../../test/kit/server.ts'
 import { Receiver } from './receiver.ts'
 import type { Recording } from './recording.ts'
 
-/** How the server is started to which this happens: its limits do not slow the story, but for the one that it shows. */
+/** How the server of the story is started. Its rate limits do not slow the story, except the one that the story shows. */
 export const STORY_SERVER: ServerOptions = {
   sample: true,
   env: {
@@ -36,7 +36,7 @@ export async function tellStory(recording: Recording): Promise<void> {
   await tracking(recording)
   await routing(recording)
   await geocoding(recording)
-  // Its regions are there now, because geocoding waits until the data of the world are made.
+  // The regions of the context exist now, because geocoding waits until the data of the world are made.
   await context(recording)
   await users(recording)
   await events(recording)
@@ -109,7 +109,7 @@ async function geofences({ show }: Recording): Promise<void> {
       enabled: false,
     },
   })
-  await show('GET /v1/geofences', 'Of a tag', { query: { tag: 'store', limit: 2 } })
+  await show('GET /v1/geofences', 'The geofences of a tag', { query: { tag: 'store', limit: 2 } })
   await show('GET /v1/geofences', 'By metadata', { query: { 'metadata[region]': 'east', limit: 2 } })
   await show('GET /v1/search/geofences', 'The nearest, without geometry', {
     key: 'publishable',
@@ -141,7 +141,7 @@ async function beacons({ show }: Recording): Promise<void> {
     },
   })
   const byId = { params: { id: beacon._id as string } }
-  await show('PUT /v1/beacons/:id', 'Switched off', {
+  await show('PUT /v1/beacons/:id', 'Disabled', {
     ...byId,
     body: {
       description: 'Tea shelf',
@@ -152,7 +152,7 @@ async function beacons({ show }: Recording): Promise<void> {
       enabled: false,
     },
   })
-  await show('GET /v1/beacons', 'All of a tag', { query: { tag: 'shelf' } })
+  await show('GET /v1/beacons', 'The beacons of a tag', { query: { tag: 'shelf' } })
   await show('GET /v1/beacons/:id', 'By its id', byId)
   await show('GET /v1/beacons/:tag/:externalId', 'By its pair', { params: pair })
   await show('GET /v1/search/beacons', 'The nearest', {
@@ -195,20 +195,28 @@ async function imports({ show, slowImport }: Recording): Promise<void> {
     query: { tag: 'depot', format: 'geojson' },
   })
   await show('GET /v1/exports/beacons', 'CSV, to be imported again', { query: { tag: 'till' } })
-  await show('GET /v1/exports/events', 'CSV: a column for each thing that an event may be about', {
+  await show('GET /v1/exports/events', 'CSV, with all columns that events may need', {
     query: { tag: 'bar' },
   })
   for (const kind of ['geofences', 'beacons']) {
     const slow = await slowImport(kind)
-    await show(`POST /v1/imports/${kind}/:id/cancel`, 'It ends within a second', { params: { id: slow.id } })
+    await show(`POST /v1/imports/${kind}/:id/cancel`, 'The import ends within a second', {
+      params: { id: slow.id },
+    })
     await slow.end()
   }
   const wedding = { tag: 'store', text: 'wedding', expectedCount: 1 }
-  await show('PATCH /v1/geofences', 'Off until further notice', { query: wedding, body: { enabled: false } })
-  await show('DELETE /v1/geofences', 'The same ones', { query: wedding })
+  await show('PATCH /v1/geofences', 'Disable the geofences that match', {
+    query: wedding,
+    body: { enabled: false },
+  })
+  await show('DELETE /v1/geofences', 'Delete the same geofences', { query: wedding })
   const tills = { tag: 'till', expectedCount: 1 }
-  await show('PATCH /v1/beacons', 'All of a tag', { query: tills, body: { metadata: { floor: 1 } } })
-  await show('DELETE /v1/beacons', 'All of a tag', { query: tills })
+  await show('PATCH /v1/beacons', 'Change all beacons of a tag', {
+    query: tills,
+    body: { metadata: { floor: 1 } },
+  })
+  await show('DELETE /v1/beacons', 'Delete all beacons of a tag', { query: tills })
 }
 
 async function context({ show }: Recording): Promise<void> {
@@ -216,21 +224,22 @@ async function context({ show }: Recording): Promise<void> {
     key: 'publishable',
     query: { coordinates: '52.5219,13.4132' },
   })
-  await show('GET /v1/config', 'On the start of an app', { key: 'publishable', query: { deviceId: VISITOR } })
+  await show('GET /v1/config', 'When an app starts', { key: 'publishable', query: { deviceId: VISITOR } })
   await show('POST /v1/sync/region', 'Around the store', { key: 'publishable', body: INSIDE })
-  await show('POST /v1/logs', 'A line', {
+  await show('POST /v1/logs', 'One log line', {
     key: 'publishable',
     body: { logs: [{ level: 'info', message: 'Location services enabled' }] },
   })
-  await show('POST /v1/search/autocomplete/click', 'The second of them', {
+  await show('POST /v1/search/autocomplete/click', 'The user chose the second suggestion', {
     key: 'publishable',
     body: { sessionToken: '4c1a8f9e', requestId: '2b7d', idx: 1 },
   })
 }
 
 /**
- * What a reader tries first: it must come out on a new server as it does here, so it uses the geofence that a first start makes.
- * The page gives the device a name of its own each time that it is opened (reference.js), so that it is never inside already.
+ * The calls that a reader tries first. On a new server they must have the same results as here, so they use the geofence that
+ * the first start of a server makes. Each time the page is opened, it gives the device another name (reference.js), so that the
+ * device is never inside already.
  */
 async function firstCalls({ show }: Recording): Promise<void> {
   const { tag, externalId, description, center, radius } = EXAMPLE
@@ -266,7 +275,10 @@ async function tracking(recording: Recording): Promise<void> {
   })
   const key = 'publishable'
   await firstCalls(recording)
-  await show('POST /v1/track', 'Enters a geofence, with all that an app knows', { key, body: update(INSIDE) })
+  await show('POST /v1/track', 'Enters a geofence, with everything that an app knows', {
+    key,
+    body: update(INSIDE),
+  })
   await show('POST /v1/track', 'Stays inside', {
     key,
     body: update({ latitude: 52.522, longitude: 13.4133 }),
@@ -307,7 +319,7 @@ async function routing({ show }: Recording): Promise<void> {
     show(`GET /v1/route/${operation}`, summary, { key: 'publishable', query })
   const ends = { origin: plaza!, destination: park! }
   await get('distance', 'By car and on foot', { ...ends, modes: 'car,foot', units: 'metric' })
-  await get('distance', 'With the way', { ...ends, modes: 'bike', geometry: 'polyline6' })
+  await get('distance', 'With the line of the route', { ...ends, modes: 'bike', geometry: 'polyline6' })
   await get('matrix', 'Two couriers, two customers', {
     origins: `${plaza}|${market}`,
     destinations: `${park}|-34.8991,-56.1655`,
@@ -380,16 +392,16 @@ async function geocoding({ show }: Recording): Promise<void> {
     key: 'publishable',
     query: { coordinates: '-34.9053,-56.1914', layers: 'country', lang: 'es' },
   })
-  await show('GET /v1/geocode/ip', 'Where an address is used, with a secret key', {
+  await show('GET /v1/geocode/ip', 'The location of an IP address, with a secret key', {
     query: { ip: '72.229.28.185' },
   })
-  await show('GET /v1/geocode/ip', 'From a private network', { key: 'publishable' })
+  await show('GET /v1/geocode/ip', 'A request from a private network', { key: 'publishable' })
   await show('GET /v1/maps/styles/:id', 'A pale map with names in German', {
     key: 'publishable',
     params: { id: 'radar-light-v1' },
     query: { language: 'de' },
   })
-  await show('GET /v1/maps/sprites/:name', 'Where the icons are', {
+  await show('GET /v1/maps/sprites/:name', 'The positions of the icons', {
     key: 'publishable',
     params: { name: 'icons.json' },
   })
@@ -425,34 +437,36 @@ async function events(recording: Recording): Promise<void> {
       createdAt: new Date(recording.now()).toISOString(),
     },
   })
-  const { events: list } = await show('GET /v1/events', 'Of a user', {
+  const { events: list } = await show('GET /v1/events', 'The events of a user', {
     query: { userId: 'customer-1', limit: 2 },
   })
   await show('GET /v1/events', 'Entries only', { query: { type: 'user.entered_geofence', limit: 1 } })
   // A comment, then the purchase.
   await follow(
     'GET /v1/events/stream',
-    'After an event, of a user',
+    'The events of a user after a given event',
     { from: list[1]._id, userIds: 'customer-1' },
     2,
   )
   await show('GET /v1/events/:id', 'By its id', { params: { id: list[0]._id } })
-  await show('PUT /v1/events/:id/verification', 'It was right', {
+  await show('PUT /v1/events/:id/verification', 'The event was correct', {
     params: { id: list[1]._id },
     body: { verification: 1 },
   })
 }
 
 async function settings({ show }: Recording): Promise<void> {
-  await show('GET /v1/settings', 'As they are at first', {})
-  await show('GET /v1/users/density', 'Of a city', { query: { box: '13,52,14,53', zoom: 12 } })
-  await show('GET /v1/events/counts', 'Of an hour', { query: { step: 3600 } })
-  await show('GET /v1/stats', 'Of an hour', { query: { step: 3600 } })
-  await show('GET /v1/system', 'Of an embedded server', {})
-  await show('GET /v1/map-regions', 'Those in service', {})
+  await show('GET /v1/settings', 'The settings of a new project', {})
+  await show('GET /v1/users/density', 'Berlin and its surroundings', {
+    query: { box: '13,52,14,53', zoom: 12 },
+  })
+  await show('GET /v1/events/counts', 'In intervals of an hour', { query: { step: 3600 } })
+  await show('GET /v1/stats', 'In intervals of an hour', { query: { step: 3600 } })
+  await show('GET /v1/system', 'A server with the embedded engine', {})
+  await show('GET /v1/map-regions', 'The regions in service', {})
   await show('POST /v1/simulations', 'A few devices', { body: { devices: 3, minutes: 1 } })
-  await show('GET /v1/simulations', 'The one under way', {})
-  await show('DELETE /v1/simulations', 'It is over', {})
+  await show('GET /v1/simulations', 'The simulation that is running', {})
+  await show('DELETE /v1/simulations', 'End the simulation', {})
   await show('PATCH /v1/settings', 'Fewer false exits', {
     body: { minimumConfidence: 2, exitDelaySeconds: 60, maxAccuracyMeters: 200 },
   })
@@ -492,11 +506,11 @@ async function trips({ show }: Recording): Promise<void> {
     params: { id: 'round-3' },
     body: { legs: [third, first, second] },
   })
-  await show('PATCH /v1/trips/:id/legs/:legId', 'A stop is done', {
+  await show('PATCH /v1/trips/:id/legs/:legId', 'A stop is completed', {
     params: { id: 'round-3', legId: third },
     body: { status: 'completed' },
   })
-  await show('GET /v1/trips', 'Those that are under way', {
+  await show('GET /v1/trips', 'Trips that are under way', {
     query: { status: 'started,approaching,arrived', limit: 10 },
   })
   await show('GET /v1/trips/:id', 'By its externalId', { params })
@@ -507,7 +521,10 @@ async function trips({ show }: Recording): Promise<void> {
     await show('POST /v1/track', 'The courier is on the way', {
       body: { deviceId: 'courier-7', userId: 'courier-7', latitude, longitude, accuracy: 10 },
     })
-  await show('PATCH /v1/trips/:id', 'As apps did it in 2021', { params, body: { status: 'completed' } })
+  await show('PATCH /v1/trips/:id', 'Complete a trip with the call of older apps', {
+    params,
+    body: { status: 'completed' },
+  })
   await show('GET /v1/trips/:id/route', 'Without a road network', { params, query: { units: 'metric' } })
   await show('DELETE /v1/trips/:id', 'By its externalId', { params: { id: 'round-3' } })
 }
@@ -527,23 +544,26 @@ async function webhooks(recording: Recording): Promise<void> {
       description: 'ERP',
       types: ['user.entered_geofence', 'ordered_coffee'],
     }
-    const { webhook } = await show('POST /v1/webhooks', 'Entries, and events of our own', { body })
+    const { webhook } = await show('POST /v1/webhooks', 'Geofence entries and a conversion', { body })
     aliasSecret(webhook, 'Ringfence!')
     const params = { id: webhook._id as string }
-    await show('POST /v1/webhooks/:id/test', 'It answers', { params })
-    await show('POST /v1/events', 'For a webhook', {
+    await show('POST /v1/webhooks/:id/test', 'The receiver answers', { params })
+    await show('POST /v1/events', 'A conversion that a webhook receives', {
       key: 'publishable',
       body: { name: 'ordered_coffee', deviceId: VISITOR, userId: 'customer-1' },
     })
     await receiver.until(2)
-    await show('GET /v1/webhooks/:id/deliveries', 'What arrived', { params, query: { status: 'delivered' } })
-    await show('PATCH /v1/webhooks/:id', 'Of stores only, several at a time', {
+    await show('GET /v1/webhooks/:id/deliveries', 'Deliveries that arrived', {
+      params,
+      query: { status: 'delivered' },
+    })
+    await show('PATCH /v1/webhooks/:id', 'Only events of stores, several in one request', {
       params,
       body: { tags: ['store'], types: null, mode: 'multiple' },
     })
-    await show('GET /v1/webhooks', 'All', {})
-    await show('GET /v1/webhooks/:id', 'One', { params })
-    await show('POST /v1/webhooks/:id/redeliver', 'Everything of a day', {
+    await show('GET /v1/webhooks', 'All webhooks', {})
+    await show('GET /v1/webhooks/:id', 'One webhook', { params })
+    await show('POST /v1/webhooks/:id/redeliver', 'All events of a day', {
       params,
       body: { from: '2025-05-01T00:00:00Z', to: '2025-05-02T00:00:00Z' },
     })
@@ -577,7 +597,7 @@ async function hooks(recording: Recording): Promise<void> {
     await show('POST /v1/hooks', 'To NATS', { body: { tag: 'erp', externalId: 'stores', ...nats } })
     const params = { id: hook._id as string }
     await show('PUT /v1/hooks/:id', 'Exits, too', { params, body: { ...body, detect: ['enter', 'exit'] } })
-    await show('GET /v1/hooks', 'All, with their state', {})
+    await show('GET /v1/hooks', 'All hooks, with their state', {})
     await show('GET /v1/hooks/:id', 'By its id', { params })
     await show('GET /v1/hooks/:tag/:externalId', 'By its pair', { params: pair })
     await show('DELETE /v1/hooks/:id', 'By its id', { params })
@@ -596,17 +616,17 @@ async function geofenceSync(recording: Recording): Promise<void> {
   try {
     const http = { urls: [`${receiver.url}/stores.csv`], username: 'ringfence', password: 'never shown' }
     const wanted = { protocol: 'http', http, time: '03:30', timeZone: 'Europe/Berlin', deleteMissing: true }
-    await show('POST /v1/geofence-sync/test', 'Before they are stored', { body: wanted })
+    await show('POST /v1/geofence-sync/test', 'Test settings before they are stored', { body: wanted })
     await show('PUT /v1/geofence-sync', 'A file on a web server', { body: wanted })
-    // Under way until it is canceled.
+    // The run does not end until it is canceled.
     receiver.isSilent = true
-    const { run } = await show('POST /v1/geofence-sync/runs', 'What would it do?', { body: { dryRun: true } })
+    const { run } = await show('POST /v1/geofence-sync/runs', 'A dry run', { body: { dryRun: true } })
     const params = { id: run._id as string }
     await receiver.until(2)
-    await show('POST /v1/geofence-sync/runs/:id/cancel', 'No more', { params })
+    await show('POST /v1/geofence-sync/runs/:id/cancel', 'Cancel the run', { params })
     const one = 'GET /v1/geofence-sync/runs/:id'
     await recording.until(one, { params }, ({ run: { finishedAt } }) => finishedAt !== undefined)
-    await show(one, 'With the rows that it refused', { params })
+    await show(one, 'With the refused rows', { params })
     await show('GET /v1/geofence-sync/runs', 'The history', {})
     await show('GET /v1/geofence-sync', 'With the last run', {})
   } finally {
@@ -614,19 +634,19 @@ async function geofenceSync(recording: Recording): Promise<void> {
   }
 }
 
-/** As a webhook's record says it: four letters alone may stand anywhere. */
+/** The last four letters as in the record of a webhook, because four letters alone may occur anywhere. */
 function lastFourOf(secret: string): string {
   return `"secretLastFour":"${secret.slice(-4)}"`
 }
 
 async function operations({ show }: Recording): Promise<void> {
-  await show('POST /v1/notifications/test', 'Do e-mails arrive?', { body: { email: 'ops@example.com' } })
+  await show('POST /v1/notifications/test', 'A test e-mail', { body: { email: 'ops@example.com' } })
   await show('GET /healthz', 'Alive', { key: 'none' })
   await show('GET /readyz', 'Ready', { key: 'none' })
-  await show('GET /v1/keys', 'Of the test environment', {})
+  await show('GET /v1/keys', 'The keys of the test environment', {})
 }
 
-/** The link of an invitation, in what an answer or a command says. */
+/** The link of an invitation in an answer, or in the output of a command. */
 const INVITATION = /http:\/\/\S+#invitation=([\w-]+)/
 
 async function people(recording: Recording): Promise<void> {
@@ -661,12 +681,15 @@ async function people(recording: Recording): Promise<void> {
     body: { email: 'ann@example.com', password },
   })
   await show('GET /v1/sessions/current', 'With an account', { key })
-  const { sessions } = await show('GET /v1/sessions', 'All of the project, as an admin', { key })
+  const { sessions } = await show('GET /v1/sessions', 'All sessions of the project, for an admin', { key })
   const other = sessions.find(({ current }: { current: boolean }) => !current)
-  await show('DELETE /v1/sessions/:id', 'Another browser', { key, params: { id: other._id } })
-  const { ticket } = await show('POST /v1/sessions/current/ticket', 'For a stream', { key })
+  await show('DELETE /v1/sessions/:id', 'End the session of another browser', {
+    key,
+    params: { id: other._id },
+  })
+  const { ticket } = await show('POST /v1/sessions/current/ticket', 'A ticket for a stream', { key })
   recording.alias(ticket, 'here.Jd2mXq8PzY0rT5vKcW3nB7uL1eHs6aGf')
-  const { account, invitation } = await show('POST /v1/accounts', 'Somebody who may edit', {
+  const { account, invitation } = await show('POST /v1/accounts', 'A person who may edit', {
     key,
     body: { email: 'bob@example.com', name: 'Bob', role: 'write' },
   })
@@ -674,16 +697,23 @@ async function people(recording: Recording): Promise<void> {
   const params = { id: account._id as string }
   const again = await show('POST /v1/accounts/:id/invitation', 'The link was lost', { key, params })
   tokenIn(again.invitation.url)
-  await show('PATCH /v1/accounts/:id', 'May only look', { key, params, body: { role: 'read' } })
-  await show('GET /v1/accounts', 'All', { key })
+  await show('PATCH /v1/accounts/:id', 'The person may only read from now on', {
+    key,
+    params,
+    body: { role: 'read' },
+  })
+  await show('GET /v1/accounts', 'All accounts', { key })
   await show('GET /v1/audit', 'The latest change', { key, query: { limit: 1 } })
   const sent = await recording.sendExtract('/v1/map-regions/queens', await townExtract())
   const region = { id: sent.mapRegionImport._id as string }
-  await show('POST /v1/map-regions/imports/:id/cancel', 'Nothing is left of it', { key, params: region })
-  await show('GET /v1/map-regions/imports/:id', 'It was canceled', { key, params: region })
+  await show('POST /v1/map-regions/imports/:id/cancel', 'Nothing of the import is kept', {
+    key,
+    params: region,
+  })
+  await show('GET /v1/map-regions/imports/:id', 'A canceled import', { key, params: region })
   await show('GET /v1/map-regions/imports', 'The history', { key })
   await show('DELETE /v1/accounts/:id', 'By its id', { key, params })
-  await show('PUT /v1/account/password', 'One’s own', {
+  await show('PUT /v1/account/password', 'Change your own password', {
     key,
     body: { current: password, password: 'another horse battery staple' },
   })
@@ -701,10 +731,10 @@ async function townExtract(): Promise<Uint8Array> {
   }
 }
 
-/** What takes away, last. */
+/** Deletions and new keys come last. */
 async function farewell(recording: Recording): Promise<void> {
   const { show } = recording
-  const { events: list } = await show('GET /v1/events', 'Of a device', {
+  const { events: list } = await show('GET /v1/events', 'The events of a device', {
     query: { deviceId: 'van-7', limit: 1 },
   })
   await show('DELETE /v1/events/:id', 'By its id', { params: { id: list[0]._id } })

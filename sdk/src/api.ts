@@ -7515,7 +7515,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description For the history.
+                 * @description The name of the file, for the history.
                  * @example stores.csv
                  */
                 fileName?: string;
@@ -7675,7 +7675,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description For the history.
+                 * @description The name of the file, for the history.
                  * @example beacons.csv
                  */
                 fileName?: string;

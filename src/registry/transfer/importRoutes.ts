@@ -109,7 +109,7 @@ function routesOf(registry: ImportRegistry, kind: ImportKind): Route[] {
         (hasFeatures ? FEATURE_TEXT : ''),
       headers: ['content-type'],
       query: Type.Object({
-        fileName: Type.Optional(Name(256, 'For the history.')),
+        fileName: Type.Optional(Name(256, 'The name of the file, for the history.')),
         dryRun: Type.Optional(
           Type.Boolean({
             description:
