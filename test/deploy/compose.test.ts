@@ -134,7 +134,8 @@ t.test('the settings of Ringfence exist, and NATS gets what its configuration re
     t.equal(options.natsReplicas, 3, name)
     t.equal(options.keys.length, 4, name)
     const [role] = options.roles
-    if (role !== 'delivery') t.equal(options.tile38Password, secrets.TILE38_PASSWORD, name)
+    t.equal(options.tile38Password, secrets.TILE38_PASSWORD, name)
+    t.equal(environment.RINGFENCE_TILE38_URL, '${RINGFENCE_TILE38_URL-}', `${name}: all have Tile38, or none`)
     roles.add(role!)
     t.strictSame(
       options.natsUrl
