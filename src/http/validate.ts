@@ -78,7 +78,28 @@ function explain(schema: TSchema, value: unknown, path: string[]): ApiError | un
   // Sizes are checked first, because every item of a list that is far too long would be examined again on each level
   // above it.
   if (isTooLarge(schema as Keywords, value)) return explainSelf(schema as Keywords, value, path)
+  // What contains such a list is known to be invalid, and needs no examination either.
+  if (containsTooLarge(schema as Keywords, value)) return explainBad(schema, value, path)
   return Check(schema, value) ? undefined : explainBad(schema, value, path)
+}
+
+/** Whether a value has a size that it must not have, at any level. Nothing within what is too large is looked at. */
+function containsTooLarge(schema: Keywords, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (isTooLarge(schema, value)) return true
+  const { anyOf, items, properties } = schema
+  if (anyOf !== undefined) {
+    const variants = anyOf.filter((variant) => isOfType(variant, value))
+    return variants.length > 0 && variants.every((variant) => containsTooLarge(variant as Keywords, value))
+  }
+  if (Array.isArray(value))
+    return value.some((item, i) => {
+      const one = items !== undefined && isTuple(items) ? items[i] : items
+      return one !== undefined && containsTooLarge(one as Keywords, item)
+    })
+  return Object.entries(properties ?? {}).some(([name, member]) =>
+    containsTooLarge(member as Keywords, (value as Record<string, unknown>)[name]),
+  )
 }
 
 /** The first fault of a value that is known to be invalid. */
