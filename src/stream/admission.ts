@@ -33,6 +33,11 @@ export interface AdmissionClient {
  */
 const TURN_BYTES = 512 * 1024
 /**
+ * For how many milliseconds messages are read in one turn. Forty kilobytes that are refused may take as long as half a megabyte of
+ * updates.
+ */
+const TURN_MS = 6
+/**
  * How many bytes of messages are set aside in one turn, which takes a few milliseconds. After that, a stream may still
  * set aside its share: so a client that sends little is not refused because others flood.
  */
@@ -63,8 +68,9 @@ export class Admission {
   readonly #intake: Pick<Intake, 'hasRoom'>
   readonly #queue = new FairQueue<AdmissionClient, WaitingMessage>()
   readonly #bound: KeyedBound
-  /** How many bytes were read in this turn of the event loop. */
+  /** How many bytes were read in this turn of the event loop, and when the first message of the turn came. */
   #spent = 0
+  #began = 0
   /** How many bytes were set aside in this turn: of all streams, and of each. */
   #aside = 0
   readonly #asideOf = new Map<AdmissionClient, number>()
@@ -114,7 +120,7 @@ export class Admission {
    * take half a second
    */
   passes(bytes: number): boolean {
-    if (!this.#queue.isEmpty || this.#spent >= TURN_BYTES || !this.#intake.hasRoom) return false
+    if (!this.#queue.isEmpty || this.#isSpent || !this.#intake.hasRoom) return false
     this.#spend(bytes)
     return true
   }
@@ -148,7 +154,7 @@ export class Admission {
 
   /** Called when there may be room. */
   readonly pump = (): void => {
-    while (!this.#queue.isEmpty && this.#spent < TURN_BYTES && this.#intake.hasRoom) {
+    while (!this.#queue.isEmpty && !this.#isSpent && this.#intake.hasRoom) {
       const { owner, item } = this.#queue.next()!
       this.#spend(item.bytes)
       owner.waiting.release(item.bytes)
@@ -156,6 +162,11 @@ export class Admission {
       if (item.message !== undefined) this.#buffers.release(item.message)
     }
     if (!this.#queue.isEmpty) this.#later()
+  }
+
+  /** Whether enough was read in this turn. */
+  get #isSpent(): boolean {
+    return this.#spent >= TURN_BYTES || (this.#spent > 0 && performance.now() - this.#began >= TURN_MS)
   }
 
   #spend(bytes: number): void {
@@ -167,6 +178,7 @@ export class Admission {
   #countTurn(): void {
     if (!this.#isTurnOver) return
     this.#isTurnOver = false
+    this.#began = performance.now()
     setImmediate(this.#nextTurn)
   }
 

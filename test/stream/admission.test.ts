@@ -10,6 +10,7 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { MessageBuffers } from '../../src/stream/messageBuffers.ts'
 import { StreamServer } from '../../src/stream/streamServer.ts'
 import { Engine } from '../actor/kit.ts'
+import { slowly } from '../kit/turns.ts'
 import { decode, encode, ENCODINGS, type Encoding } from '../kit/stream.ts'
 import { roomy } from './fakeConnection.ts'
 
@@ -352,4 +353,16 @@ t.test('of a flood of tiny messages, one turn takes some thousands, and closes w
   while (streams.waitingBytes > 0) await new Promise((resolve) => setImmediate(resolve))
   t.equal(sparing.answers.length, 200)
   t.equal(later.answers.length, 5000)
+})
+
+t.test('messages that take long are read in turns, however few bytes they have', async (t) => {
+  const stream = open(serverOf(new Engine({ partitions: 1 })))
+  slowly(t)
+  for (let i = 0; i < 40; i++) stream.send({ type: 'ping' })
+  t.ok(stream.answers.length > 0 && stream.answers.length <= 8, `${stream.answers.length} at once`)
+  while (stream.answers.length < 40) {
+    const before = stream.answers.length
+    await new Promise((resolve) => setImmediate(resolve))
+    t.ok(stream.answers.length - before <= 8, `${stream.answers.length - before} in one turn`)
+  }
 })
