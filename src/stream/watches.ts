@@ -9,6 +9,7 @@ import type { Pair } from '../registry/records/recordFields.ts'
 import { KeyedBound, type Share } from '../runtime/keyedBound.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError, badParam, notFound } from '../runtime/errors.ts'
+import { Slice } from '../runtime/slices.ts'
 import { areaBytes, AreaError, type LiveArea } from '../spatial/liveAreas.ts'
 import type { RawMessage, WatchMessage } from './messages.ts'
 import { SlowReaderTimer } from './slowReader.ts'
@@ -140,7 +141,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     this.#beat = undefined
   }
 
-  /** Sends the due messages of single watches, unless their clients read slowly. */
+  /** Sends the due messages of the single watches of a connection, unless its client reads slowly. */
   send(watches: Iterable<AnyWatch>): void {
     const now = this.#parts.clock.now()
     for (const watch of watches) if (!watch.isBatched) watch.send(now)
@@ -175,19 +176,29 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   #sendSoon(): void {
     if (this.#sends || this.#changed.size === 0) return
     this.#sends = true
-    queueMicrotask(this.#sendChanged)
+    queueMicrotask(() => void this.#sendChanged())
   }
 
-  readonly #sendChanged = (): void => {
+  /** Sends what is due to all watches that have changed. There may be thousands, which takes several turns. */
+  readonly #sendChanged = async (): Promise<void> => {
+    const slice = new Slice()
+    // Those that change meanwhile come last.
+    for (const watch of this.#changed) {
+      this.#changed.delete(watch)
+      watch.send(this.#parts.clock.now())
+      if (slice.isOver) await slice.next()
+    }
     this.#sends = false
-    this.send(this.#changed)
-    this.#changed.clear()
   }
 
   /** Does the periodic work. */
   tick(): void {
     if (++this.#ticks % GEOFENCE_TICKS === 0) this.#followGeofences()
-    this.send(this.#watches)
+    for (const watch of this.#watches) if (!watch.isBatched) this.#changed.add(watch)
+    if (!this.#sends) {
+      this.#sends = true
+      void this.#sendChanged()
+    }
     if (this.#waitsForCommit) return
     this.#waitsForCommit = true
     const { committed } = this.#parts.positions

@@ -9,6 +9,7 @@ import type { PositionMessage, WatchedArea } from '../../src/stream/messages.ts'
 import { Watches } from '../../src/stream/watches.ts'
 import { aGeofence, applied, Engine, removeRecord, runs } from '../actor/kit.ts'
 import fc from '../kit/fastCheck.ts'
+import { slowly } from '../kit/turns.ts'
 import { FakeConnection } from './fakeConnection.ts'
 
 const PARTITIONS = 4
@@ -547,6 +548,33 @@ t.test('a stalled reader gets the newest position of each device when it reads',
   t.same(viewer.changes('w').slice(3).toSorted(), ['leave left 20', 'move stays 7'])
   t.same(viewer.seen('w').length, 1)
   viewer.feature.closed()
+})
+
+t.test('many watches of one device are told in turns', async (t) => {
+  const engine = new Engine({ partitions: PARTITIONS })
+  const watches = watchesOf(engine)
+  const viewers = Array.from({ length: 100 }, () => new Viewer(watches, engine))
+  for (const viewer of viewers) viewer.watch('w', { type: 'box', box: [0, -1, 9, 1] }, 0)
+  const told = () =>
+    viewers.filter(({ connection }) => connection.sent.some(({ type }) => type === 'position')).length
+  await settle()
+  slowly(t)
+  let most = 0
+  let before = 0
+  let handle = setImmediate(function look() {
+    most = Math.max(most, told() - before)
+    before = told()
+    handle = setImmediate(look)
+  })
+  await engine.track(engine.update({ deviceId: 'd', latitude: 0, longitude: 1 }))
+  await until(() => told() === 100)
+  clearImmediate(handle)
+  most = Math.max(most, told() - before)
+  t.ok(most <= 10, `${most} in one turn`)
+  for (const viewer of viewers) {
+    t.same(viewer.seen('w').length, 1)
+    viewer.feature.closed()
+  }
 })
 
 /** A connection whose reader takes one part at a time. */
