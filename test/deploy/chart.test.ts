@@ -36,13 +36,18 @@ const VALUES = {
   networkPolicy: { natsTo: [{ podSelector: { matchLabels: { app: 'nats' } } }] },
 }
 
-/** The files of the chart, whose hash is in the first line of chart.yaml. */
+/**
+ * The hash of the chart in the first line of chart.yaml. Of files that helm parses, it counts what is in them, because comments
+ * change nothing of what helm renders.
+ */
 function chartHash(): string {
   const hash = createHash('sha256')
   const paths = readdirSync(join(ROOT, CHART), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length))
-  for (const path of paths.sort()) hash.update(`${path}\n${text(path)}\n`)
+  const contentOf = (path: string) =>
+    /\/(?:Chart|values)\.yaml$/.test(path) ? JSON.stringify(yaml(path)) : text(path)
+  for (const path of paths.sort()) hash.update(`${path}\n${contentOf(path)}\n`)
   return hash.digest('hex')
 }
 
