@@ -171,10 +171,16 @@ t.test('the live map in use', { skip: skipWithoutChromium() }, async (t) => {
 
   await t.test('a lost connection is told, heals, and what was missed comes', async (t) => {
     const { page, complaints } = await openPage(t, browser, server)
-    await signIn(page, `/test/map?${AT}`)
     // Events are missed only by somebody who has subscribed.
+    let isSubscribed = false
+    page.on('websocket', (socket) =>
+      socket.on('framereceived', ({ payload }) => {
+        if (String(payload).includes('"type":"subscribed"')) isSubscribed = true
+      }),
+    )
+    await signIn(page, `/test/map?${AT}`)
     await page.getByText(/^[1-9]\d* here/).waitFor()
-    await page.waitForTimeout(1000)
+    await until(() => isSubscribed)
     await server.kill9()
     await page.getByText(/Not connected since/).waitFor()
     await server.restart()
