@@ -37,6 +37,8 @@ const TURN_BYTES = 512 * 1024
  * updates.
  */
 const TURN_MS = 6
+/** So many bytes are read in each turn, however long they take: on a busy machine a turn may be long for other reasons. */
+const LEAST_TURN_BYTES = 64 * 1024
 /**
  * How many bytes of messages are set aside in one turn, which takes a few milliseconds. After that, a stream may still
  * set aside its share: so a client that sends little is not refused because others flood.
@@ -166,7 +168,8 @@ export class Admission {
 
   /** Whether enough was read in this turn. */
   get #isSpent(): boolean {
-    return this.#spent >= TURN_BYTES || (this.#spent > 0 && performance.now() - this.#began >= TURN_MS)
+    if (this.#spent < LEAST_TURN_BYTES) return false
+    return this.#spent >= TURN_BYTES || performance.now() - this.#began >= TURN_MS
   }
 
   #spend(bytes: number): void {
