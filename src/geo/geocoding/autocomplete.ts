@@ -8,7 +8,7 @@ import type { Address, AutocompleteQuestion } from './port.ts'
 import { readQuery, type NumberReading, type Query } from './query.ts'
 import { rank, type Ranked } from './ranking.ts'
 import { editedWordsOf } from './recall.ts'
-import { compareRanked, firstDistinct } from './resultOrder.ts'
+import { compareRanked, distinctCount, firstDistinct } from './resultOrder.ts'
 import { areaAddress, recordAddress } from './results.ts'
 import { Searches } from './searches.ts'
 import type { SearchSources } from './sources.ts'
@@ -68,8 +68,11 @@ function search(
   const named = namedAreas(query, candidates, sources.world)
   const wanted = candidates.filter(({ layer }) => layers.includes(layer))
   // Whether the results so far are enough, because no other candidate can be better.
+  const isFiltered = question.postalCode !== undefined || question.isMailable
   const isEnough = (ranked: readonly Ranked[], best: number): boolean =>
-    ranked.length >= limit && ranked.filter(({ score }) => score >= best).length >= limit
+    !isFiltered &&
+    ranked.length >= limit &&
+    distinctCount(ranked.filter(({ score }) => score >= best)) >= limit
   return rank(sources, query, wanted, named, {
     countries,
     language,

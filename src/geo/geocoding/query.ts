@@ -114,13 +114,13 @@ function numbersOf(words: readonly QueryWord[], unit: UnitReading | undefined): 
       .join(' ')
     readings.push({ first, end, key: numberKey(text), value: numberValue(text) })
   }
-  for (const [index, { text }] of words.entries()) {
+  for (const [index, { text, part }] of words.entries()) {
     if (readings.length >= MAX_NUMBERS) break
     if (unit !== undefined && index >= unit.first && index < unit.end) continue
     if (!/^\d{1,6}(?:-\d{1,4})?(?:[a-z]|bis)?$/.test(text)) continue
     const next = words[index + 1]
     const isSuffix =
-      next !== undefined &&
+      next?.part === part &&
       (/^[a-z]$/.test(next.text) || SUFFIXES.has(next.text) || /^\d\/\d$/.test(next.text))
     if (isSuffix) add(index, index + 2)
     add(index, index + 1)

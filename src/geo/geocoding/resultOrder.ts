@@ -1,5 +1,6 @@
 /** The order of results, and which of them are the same thing. */
 import { pointDistance } from '../../geometry/distance.ts'
+import type { Position } from '../../model/geofence.ts'
 import { numberValue } from '../records/houseNumbers.ts'
 import { isCoarse, LAYERS, type Address } from './port.ts'
 import type { GeocodeCandidate } from './candidate.ts'
@@ -34,6 +35,22 @@ function labelOf({ place, area, street }: GeocodeCandidate): string {
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** How many of the candidates are shown at most, because the others may be duplicates; see {@link firstDistinct}. */
+export function distinctCount(ranked: readonly Ranked[]): number {
+  const kept = new Map<string, Position[]>()
+  let count = 0
+  for (const { candidate } of ranked) {
+    const { position, area, number, unit } = candidate
+    const key = [labelOf(candidate), number, unit].join('\n').toLowerCase()
+    const others = kept.get(key) ?? []
+    const reach = area === undefined ? SAME_METERS : SAME_AREA_METERS
+    if (others.some(([x, y]) => pointDistance(y, x, position[1], position[0]) <= reach)) continue
+    kept.set(key, [...others, position])
+    count++
+  }
+  return count
 }
 
 /**
