@@ -188,8 +188,9 @@ export class Registry implements RegistryView {
     return this.#database.revision
   }
 
-  /** Makes an edit; see {@link EditLog}. */
-  edit<T>(work: () => T): Promise<T> {
+  /** Makes an edit; see {@link EditLog}. It waits until what dates have made due is stored. */
+  async edit<T>(work: () => T): Promise<T> {
+    await this.geofences.storeDue()
     return this.#edits.edit(work)
   }
 

@@ -290,6 +290,40 @@ t.test('the job of dates is woken by an earlier date, and stores each when it is
   await service.stop()
 })
 
+t.test(
+  'thousands of dates that are due at once are stored in turns, and edits wait for it in their order',
+  async (t) => {
+    const time = new SimulatedTime(START)
+    const registry = openRegistry({ folder: t.testdir(), clock: time, createIndex: createGeofenceIndex })
+    t.teardown(() => registry.close())
+    const count = 2000
+    for (let at = 0; at < count; at += 200)
+      registry.geofences.putMany(
+        TEST,
+        Array.from({ length: 200 }, (_, i) => circle(`${at + i}`, { deleteAfter: START + 1000 })),
+      )
+    await time.runUntil(START + 2000)
+    const { records } = registry.scope(TEST).geofences
+    const done: string[] = []
+    const edits = ['first', 'second'].map((name) =>
+      registry.geofences.edit(() => {
+        t.equal(records.size, done.length, `${name}: what is due is stored`)
+        registry.geofences.put(TEST, circle(name))
+        done.push(name)
+      }),
+    )
+    const whole = Promise.all(edits)
+    let most = 0
+    for (let left = records.size; done.length === 0; left = records.size) {
+      await new Promise(setImmediate)
+      most = Math.max(most, left - records.size)
+    }
+    await whole
+    t.ok(most <= 200, `${most} are stored in a turn`)
+    t.strictSame(done, ['first', 'second'])
+  },
+)
+
 t.test('the timer fires for due dates, and not for those months away', async (t) => {
   const warnings: string[] = []
   const listen = (warning: Error) => warnings.push(warning.name)

@@ -21,6 +21,6 @@ export class DateSweep implements Job {
   }
 
   run(): Promise<void> {
-    return this.#geofences.edit(() => this.#geofences.sweep())
+    return this.#geofences.storeDue()
   }
 }

@@ -10,6 +10,9 @@ import { geofenceOfRow, type GeofenceDefinition } from './geofenceRows.ts'
 import type { GeofenceStore } from './geofenceStore.ts'
 import { isSameIsochrone, settled, withKnownArea, type IsochroneOutcome } from './isochrone.ts'
 
+/** How many changes that are due are stored in one turn of the event loop. */
+const MAX_DUE_CHANGES = 100
+
 /** The dependencies of the collection of geofences. */
 export interface GeofenceParts extends Omit<CollectionParts<Geofence, GeofenceProperties>, 'store'> {
   readonly store: (scope: ScopeId) => GeofenceStore
@@ -26,6 +29,8 @@ export interface GeofenceParts extends Omit<CollectionParts<Geofence, GeofencePr
 export class Geofences extends Collection<GeofenceDefinition, Geofence, GeofenceProperties> {
   readonly #parts: GeofenceParts
   #nextDue = 0
+  /** The end of storing what is due, while that goes on. */
+  #storing: Promise<void> | undefined
   #onDate = () => {}
   /** Returns the changes that come with a geofence that its `disableAfter` disables, within the same edit. */
   alongsideDate: (before: GeofenceProperties, updatedAt: number) => readonly Change[] = () => []
@@ -80,11 +85,33 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
     if (changes.length > 0) this.edits.commit(changes)
   }
 
-  /** Stores the effects of `disableAfter` and `deleteAfter` up to now. */
+  /** Makes an edit. It waits until what is due is stored, so that it need not store thousands of changes itself. */
+  override async edit<T>(work: () => T): Promise<T> {
+    await this.storeDue()
+    return super.edit(work)
+  }
+
+  /** Stores the effects of `disableAfter` and `deleteAfter` up to now, in turns: thousands may be due at once. */
+  storeDue(): Promise<void> {
+    if (this.#storing === undefined && this.clock.now() < this.#nextDue) return Promise.resolve()
+    this.#storing ??= this.#storeInTurns().finally(() => (this.#storing = undefined))
+    return this.#storing
+  }
+
+  async #storeInTurns(): Promise<void> {
+    while (this.clock.now() >= this.#nextDue)
+      await super.edit(() => {
+        const { changes, next } = this.#dueChanges(MAX_DUE_CHANGES)
+        if (changes.length === 0) this.#nextDue = next
+        else this.edits.commit(changes)
+      })
+  }
+
+  /** Stores the effects of `disableAfter` and `deleteAfter` up to now, at once. */
   sweep(): void {
     if (this.clock.now() < this.#nextDue) return
     for (;;) {
-      const { changes, next } = this.#dueChanges()
+      const { changes, next } = this.#dueChanges(MAX_CHANGES)
       if (changes.length === 0) {
         this.#nextDue = next
         return
@@ -127,8 +154,11 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
       : geofence
   }
 
-  /** The effects of dates that are not stored yet, or only the first of them, and when there will be more. */
-  #dueChanges(): { changes: Change[]; next: number } {
+  /**
+   * The effects of dates that are not stored yet, or only the first of them, and when there will be more.
+   * @param most how many there may be
+   */
+  #dueChanges(most: number): { changes: Change[]; next: number } {
     const now = this.clock.now()
     const changes: Change[] = []
     let next = Infinity
@@ -145,7 +175,7 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
           after === undefined
             ? [this.removalOf(scope, before.id)]
             : [this.putOf(store.whole({ ...after, updatedAt: now })), ...this.alongsideDate(before, now)]
-        if (changes.length + stored.length > MAX_CHANGES) return { changes, next: now }
+        if (changes.length > 0 && changes.length + stored.length > most) return { changes, next: now }
         changes.push(...stored)
       }
     }
