@@ -17,6 +17,19 @@ t.test('the live map', { skip: skipWithoutChromium() }, async (t) => {
   const server = await startWithDashboard(t, { sample: true })
   const browser = await openBrowser(t)
   await server.api('PUT', '/v1/geofences/depot/main', DEPOT)
+  await sendAll(server, 1, 0)
+
+  await t.test('at first it shows a device with the geofence near it', async (t) => {
+    const { page, complaints } = await openPage(t, browser, server)
+    await signIn(page, '/test/map')
+    await page.getByText('1 here').waitFor()
+    const { longitude: x, latitude: y } = CENTER
+    // 1,200 m to the north and to the south.
+    const box = JSON.stringify([x, y - 0.0107, x, y + 0.0107])
+    await until(async () => (await page.evaluate(`window.ringfenceMap.opened?.shows(${box})`)) === true)
+    t.strictSame(complaints, [])
+  })
+
   await sendAll(server, DEVICES, 0)
 
   await t.test('devices are there, move, and events come beside', async (t) => {

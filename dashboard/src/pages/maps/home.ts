@@ -1,9 +1,11 @@
 import { call } from '../../api/call.ts'
 import { environment } from '../../api/environment.ts'
-import { boxAround, circleRing, type Box, type LngLat } from '../../map/geometry.ts'
+import { boxAround, circleRing, metersBetween, type Box, type LngLat } from '../../map/geometry.ts'
 
 /** How many records are enough to see where they are. */
 const LOOKED_AT = 100
+/** A geofence of at most this radius is shown together with a device that is at most this far from its edge. */
+const NEAR_METERS = 2000
 
 /** What was asked for before the first map. */
 let early: { readonly environment: string; readonly box: Promise<Box | undefined> } | undefined
@@ -18,8 +20,8 @@ export function preloadHome(): void {
 }
 
 /**
- * Where the records of this environment are: the devices that were seen last; without any, the geofences. Undefined if there
- * are neither, or the server does not say: then a map begins where its style does, in the imported region.
+ * Where the records of this environment are: the devices that were seen last and the geofences near them; without devices, all
+ * geofences. Undefined if there are neither, or the server does not say: then a map begins where its style does, in the imported region.
  */
 export async function homeBox(): Promise<Box | undefined> {
   const asked = early
@@ -38,13 +40,20 @@ export async function homeBox(): Promise<Box | undefined> {
 
 async function lookForHome(): Promise<Box | undefined> {
   const query = { limit: LOOKED_AT }
-  const { users } = await call('get', '/v1/users', { query })
-  const seen = boxAround(users.map((user) => user.location.coordinates as unknown as LngLat))
-  if (seen !== undefined) return seen
-  const { geofences } = await call('get', '/v1/geofences', { query })
-  return boxAround(
-    geofences.flatMap(({ geometryCenter, geometryRadius }) =>
-      circleRing(geometryCenter.coordinates as unknown as LngLat, geometryRadius),
-    ),
+  const [{ users }, { geofences }] = await Promise.all([
+    call('get', '/v1/users', { query }),
+    call('get', '/v1/geofences', { query }),
+  ])
+  const seen = users.map((user) => user.location.coordinates as unknown as LngLat)
+  const circles = geofences.map(({ geometryCenter, geometryRadius }) => ({
+    center: geometryCenter.coordinates as unknown as LngLat,
+    radius: geometryRadius,
+  }))
+  // One device alone would be a dot on an empty map.
+  const shown = circles.filter(
+    ({ center, radius }) =>
+      seen.length === 0 ||
+      (radius <= NEAR_METERS && seen.some((at) => metersBetween(at, center) <= radius + NEAR_METERS)),
   )
+  return boxAround([...seen, ...shown.flatMap(({ center, radius }) => circleRing(center, radius))])
 }
