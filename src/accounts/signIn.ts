@@ -25,15 +25,18 @@ export interface SignInParts {
   readonly logger?: Logger
 }
 
-/** The message of every failed sign-in. It does not tell which part was wrong. */
-const WRONG = 'The e-mail address, the password or the key is wrong.'
+/** The message of every failed sign-in with a password. It does not tell which part was wrong. */
+const WRONG = 'The e-mail address or the password is wrong.'
+const WRONG_KEY = 'The key is wrong.'
+/** What anybody can see in the key, whether it is valid or not. */
+const PUBLISHABLE = 'This is a publishable key. Sign in with a secret key.'
 
 /**
  * How people prove who they are: by password, secret key or invitation.
  *
  * Invariants
- * - SIGNIN-1: A failed sign-in has one answer, which takes the same time whether the account is unknown, disabled, has
- *   no password yet, or the password is wrong.
+ * - SIGNIN-1: A failed sign-in with a password has one answer, which takes the same time whether the account is unknown,
+ *   disabled, has no password yet, or the password is wrong.
  * - SIGNIN-2: No password is hashed on the event loop.
  */
 export class SignIn {
@@ -83,7 +86,8 @@ export class SignIn {
     if (!byKey) throw new ApiError(403, 'Forbidden. Signing in with a key is turned off.')
     const attempt = this.#attempts.begin('', origin.ip)
     const credentials = keys.authenticate(key)
-    if (credentials?.level !== 'secret') throw wrong()
+    if (credentials?.level !== 'secret')
+      throw new ApiError(401, /^prj_(?:test|live)_pk_/.test(key) ? PUBLISHABLE : WRONG_KEY)
     attempt.succeeded()
     const opened = await this.#open(() => {
       const owner = { key: hash('sha256', key, 'hex') }

@@ -60,11 +60,11 @@ t.test('a session of a key ends with the key', async (t) => {
   t.match(await ann.call('GET', '/v1/settings'), { status: 401 })
 })
 
-t.test('publishable, unknown and replaced keys do not sign in, with one answer', async (t) => {
+t.test('unknown and replaced keys do not sign in, with one answer', async (t) => {
   const { keys, browser, registry } = await servePeople(t)
   registry.keys.rotate(1, 'testSecret')
   const answers = []
-  for (const key of [keys.testPublishable, keys.testSecret, 'prj_test_sk_unknown', ''])
+  for (const key of [keys.testSecret, 'prj_test_sk_unknown', 'prj_test_sk_', ''])
     answers.push(await browser().call('POST', '/v1/sessions', { key }))
   for (const { status, body, headers } of answers) {
     t.equal(status, 401)
@@ -129,6 +129,10 @@ t.test('what is wrong with a sign-in is told only where it tells nothing', async
   const [, wrong] = await call({ email: 'ann@example.com', password: 'x' })
   t.strictSame(await call({ email: 'bob@example.com', password: 'x' }), [401, wrong])
   t.strictSame(await call({ email: 'ann@example.com', password: PASSWORD.toUpperCase() }), [401, wrong])
+  t.equal(wrong, 'The e-mail address or the password is wrong.')
+  t.strictSame(await call({ key: 'prj_test_sk_unknown' }), [401, 'The key is wrong.'])
+  for (const key of [keys.testPublishable, 'prj_live_pk_unknown'])
+    t.strictSame(await call({ key }), [401, 'This is a publishable key. Sign in with a secret key.'])
   t.strictSame(await call({ email: 'ann', password: 'x' }), [400, 'email'])
   t.strictSame(await call({ email: 'ann@example.com', password: 'x', key: keys.testSecret }), [400, 'key'])
 })
