@@ -260,6 +260,12 @@ t.test('which region contains a point, and which contains all points', async (t)
       'locations: -4.5,-3 is outside of every region of this server: west (latitude 50.00 to 51.00, longitude 10.00 to ' +
       '11.00), east (latitude 50.00 to 51.00, longitude 10.20 to 11.20).',
   })
+  const locations = [point('locations', [10, 50]), point('locations', [-3, -4.5])]
+  t.throws(() => containingMapRegion(all, locations, ''), {
+    code: 404,
+    param: 'locations',
+    message: /^locations: Number 2: -4\.5,-3 is outside of every region/,
+  })
   t.throws(
     () => containingMapRegion(all, [point('origin', [10, 50]), point('destination', [10.4, 50])], ''),
     {

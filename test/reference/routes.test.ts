@@ -45,12 +45,18 @@ t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => 
   const { run, until, complaints } = await drivePage(t, `${server.url}/docs/routes`, WEBGL_FLAGS)
   await run(HELPERS)
 
-  await t.test('without a key it shows the server’s message', async (t) => {
-    await run('ask()')
-    await until(`text('#trouble') !== ''`)
-    t.match(await run(`text('#trouble')`), /^401: /)
-    t.equal(await run('document.activeElement.id'), 'key')
-  })
+  await t.test(
+    'without a key it says where one goes, and with a wrong one what the server says',
+    async (t) => {
+      await run('ask()')
+      await until(`text('#trouble') !== ''`)
+      t.equal(await run(`text('#trouble')`), 'Put a key into the field at the top.')
+      t.equal(await run('document.activeElement.id'), 'key')
+      await run(`fill('#key', 'prj_test_pk_unknown'); ask()`)
+      await until(`text('#trouble').startsWith('401: ')`)
+      t.equal(await run('document.activeElement.id'), 'key')
+    },
+  )
 
   await t.test('it waits for the region, and tries again by itself', async (t) => {
     await run(`fill('#key', '${KEYS.testPublishable}'); ask()`)
@@ -225,9 +231,12 @@ t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => 
     t.match(await run(`text('#trouble')`), /^400: locations: Number 2: /)
     t.equal(await run(`$('#answer').hidden`), true)
     t.strictSame(await run(`$$('[aria-invalid]').map(({ name }) => name)`), ['to'])
-    await run(`fill('[name=to]', '-34.9400,-56.2000'); ask()`)
-    await until(`text('#trouble').startsWith('404')`)
-    t.match(await run(`text('#trouble')`), /The limit is 1000 m\.$/)
+    await run(`fill('[name=from]', '36.97,-122.03'); fill('[name=to]', '-34.9061,-56.1934'); ask()`)
+    await until(`text('#trouble').includes('outside of every region')`)
+    t.strictSame(await run(`$$('[aria-invalid]').map(({ name }) => name)`), ['from'])
+    await run(`fill('[name=from]', '-34.9053,-56.1914'); fill('[name=to]', '-34.9400,-56.2000'); ask()`)
+    await until(`text('#trouble').endsWith('The limit is 1000 m.')`)
+    t.match(await run(`text('#trouble')`), /^404: /)
   })
 
   const unexpected = complaints.filter(

@@ -41,9 +41,9 @@ export function containingMapRegion<R extends CoveredMapRegion>(
   coming: string,
 ): R {
   if (regions.length === 0) throw new ApiError(503, coming, { retryAfter: 10 })
-  const regionsOfPoints = points.map((point) => {
+  const regionsOfPoints = points.map((point, i) => {
     const region = mapRegionAt(regions, point.position)
-    if (region === undefined) throw outside(point, regions)
+    if (region === undefined) throw outside(points, i, regions)
     return region
   })
   const [first] = regionsOfPoints
@@ -60,12 +60,24 @@ export function containingMapRegion<R extends CoveredMapRegion>(
   )
 }
 
-function outside({ position, param }: PlacedPoint, regions: readonly MapRegion[]): ApiError {
+/**
+ * Which of several points of one parameter it is: `Number 2: `. The empty text if the parameter has no other.
+ * @param index the index of the point
+ */
+export function pointNumber(points: readonly PlacedPoint[], index: number): string {
+  const { param } = points[index]!
+  const isSame = (point: PlacedPoint) => point.param === param
+  if (points.filter(isSame).length === 1) return ''
+  return `Number ${1 + points.slice(0, index).filter(isSame).length}: `
+}
+
+function outside(points: readonly PlacedPoint[], index: number, regions: readonly MapRegion[]): ApiError {
+  const { position, param } = points[index]!
   const all = regions.map(({ name, bounds }) => `${name} ${boundsText(bounds)}`).join(', ')
   const [longitude, latitude] = position
   return new ApiError(
     404,
-    `${param}: ${latitude},${longitude} is outside of every region of this server: ${all}.`,
+    `${param}: ${pointNumber(points, index)}${latitude},${longitude} is outside of every region of this server: ${all}.`,
     { param },
   )
 }

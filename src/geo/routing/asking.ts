@@ -1,5 +1,6 @@
 /** Requests routes from the engine, and turns its refusals into the client's terms. */
 import { pointDistance } from '../../geometry/distance.ts'
+import { pointNumber } from '../extract/choice.ts'
 import type { PlacedPoint } from '../extract/port.ts'
 import type { TravelMode } from '../../model/geofence.ts'
 import { ApiError, badParam } from '../../runtime/errors.ts'
@@ -90,13 +91,8 @@ async function offRoad(
   const found = distances.findIndex((meters) => !(meters <= SNAP_METERS))
   if (found < 0) return undefined
   const { param } = points[found]!
-  const several = points.filter((point) => point.param === param).length > 1
-  const which = several ? `Number ${1 + countBefore(points, found, param)}: ` : ''
-  return new ApiError(404, `${param}: ${which}${offRoadSentence(distances[found]!, mode)}`, { param })
-}
-
-function countBefore(points: readonly PlacedPoint[], index: number, param: string): number {
-  return points.slice(0, index).filter((point) => point.param === param).length
+  const sentence = offRoadSentence(distances[found]!, mode)
+  return new ApiError(404, `${param}: ${pointNumber(points, found)}${sentence}`, { param })
 }
 
 /**

@@ -122,8 +122,10 @@ function waitFor(answer, { meta }) {
 /** The server's error message, at the field that it concerns. */
 function showTrouble({ code, param, message }) {
   clear()
+  const lacksKey = code === 401 && element('key').value.trim() === ''
   // Sentences about a parameter begin with its name.
-  element('trouble').textContent = code === undefined ? message : `${code}: ${message}`
+  const text = code === undefined ? message : `${code}: ${message}`
+  element('trouble').textContent = lacksKey ? 'Put a key into the field at the top.' : text
   const number = /Number (\d)/.exec(message)?.[1]
   for (const [i, end] of ENDS.entries())
     if (param === 'locations' && (number === undefined || Number(number) === i + 1))
