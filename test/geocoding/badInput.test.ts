@@ -177,6 +177,14 @@ t.test('what is wrong is refused, and named; any text is a query', async (t) => 
         const { status, body } = await served.get(path, { ...QUESTIONS[path], [param]: value })
         t.strictSame([status, body.meta.param], [400, param], `${path} ${param}=${value.slice(0, 20)}`)
       }
+  for (const [country, sentence] of [
+    ['uy, xx', 'No country has the code XX.'],
+    ['URY', 'Must be two-letter country codes, separated by commas.'],
+  ] as const)
+    t.match(await served.get(forward, { query: 'x', country }), {
+      status: 400,
+      body: { meta: { message: `country: ${sentence}` } },
+    })
   for (const path of [forward, autocomplete]) {
     for (const query of ['"', '*', '-', '^', '🏠', '. . .', '"*" -("")'])
       t.match(await served.get(path, { query }), { status: 200, body: { addresses: [] } }, `${path} ${query}`)

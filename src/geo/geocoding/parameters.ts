@@ -92,9 +92,11 @@ export function parseCountries(param: string, text: string | undefined): string[
   if (text === undefined) return []
   const codes = text.split(',').map((code) => code.trim().toUpperCase())
   return codes.filter((code) => {
-    if (code !== '' && !isCountry(code))
+    if (code === '') return false
+    if (!/^[A-Z]{2}$/.test(code))
       throw badParam(param, 'Must be two-letter country codes, separated by commas.')
-    return code !== ''
+    if (!isCountry(code)) throw badParam(param, `No country has the code ${code}.`)
+    return true
   })
 }
 
