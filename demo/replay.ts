@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Api, DemoEvent, TrackAnswer } from './api.ts'
 import { readGeofenceFile } from './geofenceFile.ts'
+import { systemReason } from '../src/runtime/errors.ts'
 import { parseGpx } from './gpx.ts'
 import type { TrackPoint } from './gpx.ts'
 import { eventLine, textTable } from './screen.ts'
@@ -84,7 +85,7 @@ function readFile(path: string): Buffer {
   try {
     return readFileSync(path)
   } catch (cause) {
-    throw new UsageError(`${path}: ${(cause as Error).message}`, { cause })
+    throw new UsageError(`${path} cannot be read: ${systemReason(cause)}.`, { cause })
   }
 }
 

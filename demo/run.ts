@@ -10,7 +10,7 @@ const HELP = `Usage: npm run demo -- [options]
 
 Drives simulated devices through random geofences and shows the events as they come.
 
-  --url URL          the server; default http://127.0.0.1:8080. If no server responds, the demo starts one.
+  --url URL          the server; default http://127.0.0.1:8080. If no server responds and there is no --key, the demo starts one.
   --key KEY          the secret test key of the server; default: the third key of RINGFENCE_KEYS
   --devices N        number of devices; default 500
   --seconds N        duration; default: until Ctrl-C

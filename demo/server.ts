@@ -27,12 +27,18 @@ const ANSWER_TIMEOUT_MS = 30_000
 /**
  * The server at the URL, or one that the demo starts if nothing listens there.
  * @param key secret test key; by default the third of RINGFENCE_KEYS
- * @throws UsageError if something listens there and does not answer for 30 s, if the URL is none, or without a secret test key
+ * @throws UsageError if something listens there and does not answer for 30 s, if the URL is none, without a secret test key,
+ * or if a key is given and nothing listens there
  */
 export async function connectOrStart(url: string, key: string | undefined): Promise<DemoServer> {
   const base = url.replace(/(?<!\/)\/+$/, '')
   if (!URL.canParse(base)) throw new UsageError(`--url ${url}: not a URL`)
   if (!(await answers(base))) {
+    if (key !== undefined)
+      throw new UsageError(
+        `No server responds at ${base}, and a key was given. Name the server of the key with --url; ` +
+          'without --key, the demo starts its own server.',
+      )
     console.log(`No server responds at ${base}: starting one for this demo.`)
     return startTemporary()
   }
@@ -90,7 +96,9 @@ async function startTemporary(): Promise<DemoServer> {
     }
     await sleep(50)
   }
-  console.log(`It listens at ${url}, its data is in ${data}. Both are removed when the demo ends.`)
+  console.log(
+    `It listens at ${url}, its data is in ${data}. Both are removed when the demo ends by itself or by Ctrl-C.`,
+  )
   return {
     url,
     key: secret,

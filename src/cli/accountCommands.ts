@@ -45,6 +45,12 @@ export function accountsCommand(command: string, rest: readonly string[], site: 
           print(`There is no project ${project}.`)
           return 2
         }
+        if (people.accounts.byEmail(email) !== undefined) {
+          print(
+            `${email} has an account already. A new link for its password: npm run accounts -- link ${email}`,
+          )
+          return 2
+        }
         const name = email.slice(0, email.lastIndexOf('@'))
         const { token } = people.accounts.create(project, email, name, role)
         return printLink(print, `${email} has the role ${role} in project ${project}.`, site, token)

@@ -287,9 +287,7 @@ function listProjects({ projects }: OperatedRegistry, print: Print): number {
   if (list.length === 0) print(NO_PROJECT)
   for (const { id, name, disabled, quota, requests } of list) {
     print(`Project ${id}: ${name}${disabled ? ' (disabled)' : ''}`)
-    print(
-      `  ${requests} requests this month, ${quota === null ? 'without a quota' : `of ${quotaText(quota)}`}`,
-    )
+    print(`  ${requests} requests this month, ${quota === null ? 'without a quota' : `of ${quota} a month`}`)
   }
   return 0
 }
@@ -303,7 +301,9 @@ function usage(projects: Projects, print: Print, project: number): number {
 }
 
 function quotaText(quota: number | null): string {
-  return quota === null ? 'any number of requests' : `${quota} a month`
+  return quota === null
+    ? 'any number of requests'
+    : `${quota} ${quota === 1 ? 'request' : 'requests'} a month`
 }
 
 function told(print: Print, sentence: string): number {

@@ -97,7 +97,14 @@ t.test('commands have the same effect with a running server and with a stopped o
       const refused = await run(data, 'keys', 'rotate', 'testSecret', second, 'until', date)
       t.strictSame(refused, { code: 2, output: sentence })
     }
-    t.match(await run(data, 'projects', 'quota', second, '1'), { code: 0, output: 'may make 1 a month' })
+    t.match(await run(data, 'projects', 'quota', second, '2000'), {
+      code: 0,
+      output: `Project ${second} may make 2000 requests a month.`,
+    })
+    t.match(await run(data, 'projects', 'quota', second, '1'), {
+      code: 0,
+      output: 'may make 1 request a month',
+    })
     t.match(await run(data, 'projects', 'disable', second), { code: 0, output: `${second} is disabled` })
     t.match(await run(data, 'projects', 'list'), {
       code: 0,
@@ -140,7 +147,7 @@ t.test('accounts: the first admin gets a link, with a running server and with a 
     t.match(added.output, `${site}/welcome#invitation=`)
     t.match(await run(data, 'accounts', 'add', email), {
       code: 2,
-      output: /Another account has this address/,
+      output: `${email} has an account already. A new link for its password: npm run accounts -- link ${email}`,
     })
     t.match(await run(data, 'accounts', 'add', 'x@y', 'read', '9'), {
       code: 2,

@@ -153,12 +153,16 @@ t.test('errors say what the user must change', async (t) => {
   const cases: [string[], RegExp][] = [
     [['--url', server.url], /needs a key.*--key prj_test_sk_.*RINGFENCE_KEYS/],
     [['--url', slow], /needs a key/],
+    [
+      ['--url', 'http://127.0.0.1:9', '--key', 'banana'],
+      /No server responds at http:\/\/127\.0\.0\.1:9, and a key was/,
+    ],
     [['--url', silent], /The server at http:\/\/127\.0\.0\.1:\d+ has not answered for 30 s\./],
     [['--url', server.url, '--key', KEYS.liveSecret], /a secret test key begins with prj_test_sk_/],
     [['--url', server.url, '--key', 'prj_test_sk_x'], /answered 401: .*Invalid API key/],
     [
       ['--gpx', 'nofile', '--geofences', gpx, '--url', server.url, '--key', KEYS.testSecret],
-      /nofile: ENOENT/,
+      /nofile cannot be read: there is no such file or folder\./,
     ],
     [
       ['--gpx', join(folder, 'walk.gpx'), '--geofences', join(folder, 'wide.csv'), ...toServer],
