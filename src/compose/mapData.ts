@@ -67,15 +67,17 @@ export function placesCheck(
         bad.push(`${atlas.failingPlaces} squares of the place databases cannot be read (the log says why)`)
       if (bad.length > 0) {
         const warning = `warning: ${bad.join(', ')}${isWanted ? `; there, users ${KEEP}` : ''}`
-        return { ok: true, detail: [...(isWanted ? names : ['off']), warning].join('; ') }
+        return { ok: true, detail: [...(isWanted ? names : [OFF]), warning].join('; ') }
       }
-      if (!isWanted) return { ok: true, detail: 'off' }
+      if (!isWanted) return { ok: true, detail: OFF }
       const none = `no map region with places on this machine: users ${KEEP}`
       return { ok: true, detail: names.length === 0 ? none : names.join(', ') }
     },
   }
 }
 
+/** Searches for places work nevertheless. */
+const OFF = 'visits to places are off in the settings'
 const KEEP = 'keep their places and enter none'
 
 /**

@@ -62,7 +62,7 @@ t.test('an owner without the map region of its users', { skip }, async (t) => {
     return { place: user.place?._id, types: events.map(({ type }: Json) => type) }
   }
   // The owner may learn of the setting later than the gateway.
-  await until(async () => (await placesOf(owner!)) !== 'off')
+  await until(async () => (await placesOf(owner!)) !== 'visits to places are off in the settings')
   const { place } = await track('stays', 0)
   t.type(place, 'string')
   t.equal((await track('leaves', 0)).place, place)

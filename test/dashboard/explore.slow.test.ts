@@ -48,7 +48,7 @@ t.test('exploring', { skip: skipWithoutChromium() }, async (t) => {
   await t.test(
     'directions between points that are typed, and through one that is clicked on the map',
     async (t) => {
-      await answer.getByText('Waiting for your question').waitFor()
+      await answer.getByText('No answer yet').waitFor()
       const points = page.getByLabel('Points')
       await points.focus()
       // As it is typed, key by key: the field keeps the focus and what stands in it.

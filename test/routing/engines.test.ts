@@ -463,7 +463,7 @@ t.test('a region that is switched under load', async (t) => {
     cache: new AnswerCache(MIB, new ManualClock()),
     observer: SILENT,
   })
-  t.equal(engines.condition, 'not in use')
+  t.equal(engines.condition, 'starts with the next request')
   const ask = async (i: number) => {
     const locations = [crossing(0, (i % 50) / 3), crossing(10, (i * 7) % 20)]
     const engine = engines.containing([])

@@ -45,7 +45,7 @@ export class MapRegionEngines implements RoutingEngines {
     const conditions = [...this.#running.values()].map(
       ({ region, valhalla }) => `${region.name}: ${valhalla.condition}`,
     )
-    return conditions.join('; ') || 'not in use'
+    return conditions.join('; ') || 'starts with the next request'
   }
 
   containing(points: readonly PlacedPoint[]): RoutingEngine {

@@ -117,7 +117,7 @@ function Explorer({ name }: { readonly name: string }) {
           <section class="card" aria-label="Answer">
             {isLoading && isReady && data === undefined && <Loading />}
             {!isReady && (
-              <Empty title="Waiting for your question">
+              <Empty title="No answer yet">
                 <p>{question.missing}</p>
               </Empty>
             )}
