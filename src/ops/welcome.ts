@@ -35,7 +35,7 @@ The answer contains the user and the event user.entered_geofence. Continue in a 
 
   ${url}/               the dashboard: a live map, geofences, users and events; sign in with the test secret key
   ${url}/docs           the API reference; paste the test publishable key at the top and try each call
-  ${url}/docs/routes    directions on a map; with routing installed, a sample city is ready some seconds after the start
+  ${url}/docs/routes    directions on a map; with routing installed, a sample city is ready about a minute after the start
   ${url}/docs/guides    quickstart, geofences, events and confidence, routing, and more
 
 Ctrl-C stops the server.
