@@ -120,7 +120,7 @@ t.test('isochrones and users in the sample city', async (t) => {
   t.strictSame(await search(1000, 'car'), [])
   await t.test('search/users with a mode: 404, as the document says', async (t) => {
     const { responses } = api.operationOf('GET', '/v1/search/users')!.definition
-    t.match(responses[404]?.description, /^With `mode`: .*outside of all regions or has no road nearby/)
+    t.match(responses[404]?.description, /^Only with `mode`: .*outside of all regions or has no road nearby/)
     const ask = (place: string, more = '') => api.call('GET', `/v1/search/users?near=${place}${more}`)
     for (const mode of ['car', 'truck', 'foot', 'bike', 'motorbike'])
       for (const [place, message] of [
