@@ -179,7 +179,7 @@ t.test('/readyz says whether there are places', async (t) => {
     const { body } = await server.api('GET', '/readyz')
     return body.checks.find(({ name }: Json) => name === 'places').detail
   }
-  t.equal(await detail(), 'off')
+  t.equal(await detail(), 'visits to places are off in the settings')
   await good('PATCH', '/v1/settings', { places: true })
   t.match(await detail(), /montevideo|sample/i)
 })
