@@ -62,7 +62,10 @@ t.test('the playground in a browser', { skip }, async (t) => {
     const { body } = await server.api('GET', '/v1/geocode/forward?query=18%20de%20julio%201056')
     t.equal(((await run('titles()')) as string[]).length, body.addresses.length)
     const shown = JSON.parse((await run(`text('#answer')`)) as string)
-    t.strictSame(shown.addresses, body.addresses, 'the answer is shown as it is')
+    // The test asked a moment later than the page.
+    const timeless = (addresses: unknown) =>
+      JSON.stringify(addresses).replaceAll(/"currentTime":"[^"]*"/g, '')
+    t.equal(timeless(shown.addresses), timeless(body.addresses), 'the answer is shown as it is')
   })
 
   await t.test('places around the middle of the map, and around a click', async (t) => {
