@@ -8,7 +8,7 @@ import type { Address, AutocompleteQuestion } from './port.ts'
 import { readQuery, type NumberReading, type Query } from './query.ts'
 import { rank, type Ranked } from './ranking.ts'
 import { editedWordsOf } from './recall.ts'
-import { compareRanked, distinctCount, firstDistinct } from './resultOrder.ts'
+import { compareRanked, DistinctCandidates, firstDistinct } from './resultOrder.ts'
 import { areaAddress, recordAddress } from './results.ts'
 import { Searches } from './searches.ts'
 import type { SearchSources } from './sources.ts'
@@ -69,10 +69,17 @@ function search(
   const wanted = candidates.filter(({ layer }) => layers.includes(layer))
   // Whether the results so far are enough, because no other candidate can be better.
   const isFiltered = question.postalCode !== undefined || question.isMailable
-  const isEnough = (ranked: readonly Ranked[], best: number): boolean =>
-    !isFiltered &&
-    ranked.length >= limit &&
-    distinctCount(ranked.filter(({ score }) => score >= best)) >= limit
+  const distinct = new DistinctCandidates()
+  let waiting: Ranked[] = []
+  let looked = 0
+  const isEnough = (ranked: readonly Ranked[], best: number): boolean => {
+    waiting.push(...ranked.slice(looked))
+    looked = ranked.length
+    // Each is counted once, when no later one can be better.
+    for (const { candidate } of waiting.filter(({ score }) => score >= best)) distinct.add(candidate)
+    waiting = waiting.filter(({ score }) => score < best)
+    return !isFiltered && distinct.count >= limit
+  }
   return rank(sources, query, wanted, named, {
     countries,
     language,

@@ -37,20 +37,21 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** How many of the candidates are shown at most, because the others may be duplicates; see {@link firstDistinct}. */
-export function distinctCount(ranked: readonly Ranked[]): number {
-  const kept = new Map<string, Position[]>()
-  let count = 0
-  for (const { candidate } of ranked) {
+/** Counts the candidates that may be shown, because the others are duplicates; see {@link firstDistinct}. */
+export class DistinctCandidates {
+  readonly #kept = new Map<string, Position[]>()
+  count = 0
+
+  add(candidate: GeocodeCandidate): void {
     const { position, area, number, unit } = candidate
     const key = [labelOf(candidate), number, unit].join('\n').toLowerCase()
-    const others = kept.get(key) ?? []
+    const others = this.#kept.get(key) ?? []
     const reach = area === undefined ? SAME_METERS : SAME_AREA_METERS
-    if (others.some(([x, y]) => pointDistance(y, x, position[1], position[0]) <= reach)) continue
-    kept.set(key, [...others, position])
-    count++
+    if (others.some(([x, y]) => pointDistance(y, x, position[1], position[0]) <= reach)) return
+    others.push(position)
+    this.#kept.set(key, others)
+    this.count++
   }
-  return count
 }
 
 /**
